@@ -16,6 +16,11 @@ from envtune_gym.rendering import render
 
 __all__ = ["Snapshot", "ToolResult", "World"]
 
+MAX_NESTED_ITEMS = 20_000
+MAX_NESTED_CHARACTERS = 2**20
+MAX_NESTED_DEPTH = 32
+"""What the result of a nested call may hold, to be passed on as an argument."""
+
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
@@ -182,14 +187,15 @@ class World:
         function, domain = self._functions[name]
         failure: Exception | None = None
         try:
-            if args or not _all_scalars(kwargs):
-                args = tuple([self._value(value) for value in args])
-                kwargs = {key: self._value(value) for key, value in kwargs.items()}
             try:
+                if args or not _all_scalars(kwargs):
+                    args = tuple([self._value(value) for value in args])
+                    kwargs = {key: self._value(value) for key, value in kwargs.items()}
                 result = function(domain, *args, **kwargs)
             except ToolFailure as error:
-                result = error.official
-                failure = error
+                failure, result = error, error.official
+                if isinstance(result, Exception):
+                    result = f"Error during execution: {result}"
             return render(result), failure
         except Exception as error:
             return f"Error during execution: {error}", error
@@ -203,9 +209,13 @@ class World:
             args = [self._value(argument) for argument in value.args]
             kwargs = {key: self._value(argument) for key, argument in value.kwargs.items()}
             try:
-                return copy_plain(function(domain, *args, **kwargs))
+                result = function(domain, *args, **kwargs)
             except ToolFailure as failure:
-                return copy_plain(failure.official)
+                if isinstance(failure.official, Exception):
+                    raise
+                result = failure.official
+            _check_size(result)
+            return copy_plain(result)
         if type(value) in _SCALARS:
             return value
         if isinstance(value, (list, tuple)):
@@ -231,6 +241,30 @@ class World:
         for key, value in kwargs.items():
             named[key if type(key) is str else str(key)] = value if type(value) in _SCALARS else _shown(value)
         return named
+
+
+def _check_size(value: Any) -> None:
+    """Refuse a result of a nested call that is too large to be an argument.
+
+    What a model writes is short, but a tool can be handed what another returned, state included, and keep it:
+    without a bound the state could double with every call (`follow_user(list_all_following())`).
+
+    Raises:
+        ToolFailure: `too_large`.
+    """
+    items = characters = 0
+    pending: list[tuple[Any, int]] = [(value, 1)]
+    while pending:
+        item, depth = pending.pop()
+        items += 1
+        if isinstance(item, str):
+            characters += len(item)
+        elif isinstance(item, Mapping):
+            pending += [(part, depth + 1) for pair in item.items() for part in pair]
+        elif isinstance(item, (list, tuple, set)):
+            pending += [(part, depth + 1) for part in item]
+        if items + len(pending) > MAX_NESTED_ITEMS or characters > MAX_NESTED_CHARACTERS or depth > MAX_NESTED_DEPTH:
+            raise ToolFailure("too_large", "The result of the nested call is too large to be an argument.")
 
 
 def _all_scalars(kwargs: Mapping[str, Any]) -> bool:

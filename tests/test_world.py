@@ -169,3 +169,18 @@ def test_threads_do_not_disturb_one_another():
     for thread in threads:
         thread.join()
     assert all(result == results[0] for result in results)
+
+
+def test_what_the_official_tool_raises_is_reported_as_such_and_spoils_a_nested_call():
+    one = World(["VehicleControlAPI", "MathAPI"], {})
+    failing = "lockDoors(unlock=True, door=['hood'])"
+    result = one.run(parse_call(failing))
+    assert (result.content, result.error.code) == ("Error during execution: 'hood'", "unknown_door")
+    assert one.execute(f"absolute_value(number={failing})") == "Error during execution: 'hood'"
+
+
+def test_the_state_cannot_grow_without_bound_through_nested_calls():
+    one = World(["TwitterAPI"], {"TwitterAPI": {"authenticated": True, "username": "ann", "following_list": ["bob"]}})
+    contents = [one.execute("follow_user(username_to_follow=list_all_following())") for _ in range(40)]
+    assert "too large" in contents[-1]
+    assert len(str(one.state())) < 10**6

@@ -19,7 +19,7 @@ from envtune_gym.domains._file_tree import (
     plain_tree,
     same_tree,
 )
-from envtune_gym.domains.base import Domain, ToolCrash, ToolFailure
+from envtune_gym.domains.base import Domain, ToolFailure
 
 __all__ = ["MAX_LISTED", "WorkingTree", "endless", "too_large"]
 
@@ -166,11 +166,11 @@ def too_large(command: str, argument: str | None, value: object) -> ToolFailure:
     return ToolFailure("too_large", f"{command}: The directory tree is too large", argument=argument, value=value)
 
 
-def endless(argument: str | None, value: object) -> ToolCrash:
+def endless(argument: str | None, value: object) -> ToolFailure:
     """Return the failure for a search below a directory that was copied into itself."""
-    return ToolCrash(
+    return ToolFailure(
         "directory_inside_itself",
-        "maximum recursion depth exceeded while calling a Python object",
+        RecursionError("maximum recursion depth exceeded while calling a Python object"),
         argument=argument,
         value=value,
     )

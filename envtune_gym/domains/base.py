@@ -22,6 +22,7 @@ __all__ = ["Domain", "LazyRandom", "Tool", "ToolError", "ToolFailure", "copy_pla
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_PRINTABLE_BITS = 14_000  # 4,300 digits, Python's limit, are 14,281 bits
 _CONTAINERS = (dict, list, set, tuple)
 
 
@@ -59,8 +60,8 @@ class ToolFailure(Exception):
 
     Args:
         code: Stable name of the cause (see `ToolError.code`).
-        official: What the official tool returns. A `str` is short for `{"error": text}`; anything else is
-            the result itself.
+        official: What the official tool returns. A `str` is short for `{"error": text}`, an exception is one
+            that the official tool raises; anything else is the result itself.
         argument: Name of the offending argument, if it was one.
         value: What that argument held.
         silent: The official tool reports no error here though the call cannot have been meant (a lookup that
@@ -158,16 +159,21 @@ def copy_plain(value: Any) -> Any:
 
 
 def to_plain(value: Any) -> Any:
-    """Return fresh JSON-like data: tuples become lists, sets sorted lists, what is not JSON its `str`."""
-    if value is None or isinstance(value, (str, bool, int, float)):
+    """Return fresh JSON-like data: tuples become lists, sets sorted lists, what is not JSON its `repr`.
+
+    An integer of more digits than Python prints becomes hexadecimal text.
+    """
+    if value is None or isinstance(value, (str, bool, float)):
         return value
+    if isinstance(value, int):
+        return value if value.bit_length() <= _PRINTABLE_BITS else hex(value)
     if isinstance(value, Mapping):
         return {k if isinstance(k, (str, int)) else str(k): to_plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [to_plain(v) for v in value]
     if isinstance(value, (set, frozenset)):
         return sorted((to_plain(v) for v in value), key=lambda item: (str(type(item)), str(item)))
-    return str(value)
+    return repr(value)
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ from itertools import islice
 from envtune_gym.domains._file_tree import MAX_DEPTH, MAX_ENTRIES, Directory, DirectoryLoopError, File, Node, walk
 from envtune_gym.domains._working_tree import MAX_LISTED, WorkingTree, endless, too_large
 from envtune_gym.domains.arguments import kept
-from envtune_gym.domains.base import ToolCrash, ToolFailure, tool
+from envtune_gym.domains.base import ToolFailure, tool
 
 __all__ = ["GorillaFileSystem"]
 
@@ -123,9 +123,9 @@ class GorillaFileSystem(WorkingTree):
             return {"terminal_output": content}
         node = self._lookup(file_name)
         if isinstance(node, Directory):
-            raise ToolCrash(
+            raise ToolFailure(
                 "is_directory",
-                "'Directory' object has no attribute '_write'",
+                AttributeError("'Directory' object has no attribute '_write'"),
                 argument="file_name",
                 value=file_name,
             )
@@ -376,8 +376,8 @@ class GorillaFileSystem(WorkingTree):
         node, target, name, place = self._transfer("cp", "copy", source, destination)
         if name in target.contents:
             kind = "File" if isinstance(node, File) else "Directory"
-            official = f"{kind} '{name}' already exists in directory '{target.name}'."
-            raise ToolCrash("file_exists", official, argument="source", value=source, directory=target.name)
+            official = ValueError(f"{kind} '{name}' already exists in directory '{target.name}'.")
+            raise ToolFailure("file_exists", official, argument="source", value=source, directory=target.name)
         inward = _lists_same(node, target)
         if isinstance(node, File):
             self._add("cp", "source", target, name, File(node.text))

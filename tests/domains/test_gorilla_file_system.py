@@ -168,11 +168,11 @@ def test_failures_have_a_code_and_the_official_text(files, tool, args, code, arg
 def test_official_crashes_have_typed_causes(files):
     write = failure(files, "echo", "x", "docs")
     assert write.code == "is_directory"
-    assert write.official == "Error during execution: 'Directory' object has no attribute '_write'"
+    assert str(write.official) == "'Directory' object has no attribute '_write'"
     files.cp("notes.txt", "empty")
     copy = failure(files, "cp", "notes.txt", "empty")
     assert copy.code == "file_exists"
-    assert copy.official == "Error during execution: File 'notes.txt' already exists in directory 'empty'."
+    assert str(copy.official) == "File 'notes.txt' already exists in directory 'empty'."
 
 
 def test_a_missing_name_tells_where_it_is(files):
