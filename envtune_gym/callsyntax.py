@@ -153,13 +153,17 @@ def _plain_value(literal: str) -> str | float | bool | None:
     return float(literal) if "." in literal else int(literal)
 
 
-def parse_call_list(text: str) -> list[Call]:
+def parse_call_list(text: str, limit: int | None = None) -> list[Call]:
     """Read one call, or a list or tuple of calls, such as `[ls(), cd(folder='docs')]`.
+
+    Args:
+        text: The source.
+        limit: Calls beyond that many are left unread.
 
     Raises:
         CallSyntaxError: If the text is anything else; nothing of a list with one broken call is kept.
     """
-    return _read(text, _to_calls)
+    return _read(text, lambda node: _to_calls(node, limit))
 
 
 @lru_cache(maxsize=8192)
@@ -242,9 +246,9 @@ def _position(text: str, node: ast.expr) -> int:
     return start + len(before.decode(errors="ignore"))
 
 
-def _to_calls(node: ast.expr) -> list[Call]:
+def _to_calls(node: ast.expr, limit: int | None) -> list[Call]:
     if isinstance(node, (ast.List, ast.Tuple)):
-        return [_to_call(element) for element in node.elts]
+        return [_to_call(element) for element in node.elts[:limit]]
     return [_to_call(node)]
 
 
