@@ -23,7 +23,7 @@ __all__ = ["Domain", "LazyRandom", "Tool", "ToolError", "ToolFailure", "copy_pla
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PRINTABLE_BITS = 14_000  # 4,300 digits, Python's limit, are 14,281 bits
-_CONTAINERS = (dict, list, set, tuple)
+_CONTAINERS = frozenset((dict, list, set, tuple))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,12 @@ def copy_plain(value: Any) -> Any:
     """Copy plain data (dicts, lists, sets, tuples of scalars) so that nothing mutable is shared."""
     kind = type(value)
     if kind is dict:
+        if _CONTAINERS.isdisjoint(map(type, value.values())):
+            return value.copy()
         return {k: copy_plain(v) if type(v) in _CONTAINERS else v for k, v in value.items()}
     if kind is list:
+        if _CONTAINERS.isdisjoint(map(type, value)):
+            return value.copy()
         return [copy_plain(v) if type(v) in _CONTAINERS else v for v in value]
     if kind is tuple:
         return tuple([copy_plain(v) if type(v) in _CONTAINERS else v for v in value])
@@ -189,7 +193,8 @@ class Domain:
 
     Subclasses are built as `SomeDomain(config, filler)`: the raw configuration of one task (it belongs to the
     task: copy with `copy_plain` whatever is kept) and, for long-context tasks, the official filler constants
-    by name, else None. A missing key in the configuration means the domain's default.
+    by name, else None. A missing key in the configuration means the domain's default. The arguments that a tool
+    gets are its own to keep: `World`, the only caller, copies what is not a scalar and bounds nested results.
 
     Class attributes:
         state_fields: Names of the public attributes, which are compared between two worlds.

@@ -6,7 +6,6 @@ from itertools import islice
 
 from envtune_gym.domains._file_tree import MAX_DEPTH, MAX_ENTRIES, Directory, DirectoryLoopError, File, Node, walk
 from envtune_gym.domains._working_tree import MAX_LISTED, WorkingTree, endless, too_large
-from envtune_gym.domains.arguments import kept
 from envtune_gym.domains.base import ToolFailure, tool
 
 __all__ = ["GorillaFileSystem"]
@@ -131,7 +130,7 @@ class GorillaFileSystem(WorkingTree):
             )
         if node is None:
             raise self._not_found("file_name", file_name, f"echo: cannot write to '{file_name}': No such file")
-        node.text = kept("content", content)
+        node.text = content
         return None
 
     @tool

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from envtune_gym.domains.arguments import kept
 from envtune_gym.domains.base import Domain, LazyRandom, ToolFailure, copy_plain, tool
 
 __all__ = ["MessageAPI"]
@@ -124,9 +123,8 @@ class MessageAPI(Domain):
         self._require_login()
         if receiver_id not in self.user_map.values():
             raise self._unknown_id("receiver_id", receiver_id, f"Receiver ID '{receiver_id}' not found.")
-        text = kept("message", message)
         new_id = self._new_id()
-        self.inbox.append({receiver_id: text})
+        self.inbox.append({receiver_id: message})
         self.message_count += 1
         return {
             "sent_status": True,

@@ -144,15 +144,11 @@ def test_ill_typed_arguments_meet_pythons_own_words(messages, tool, args, messag
         messages.tools[tool].function(messages, *args)
 
 
-def test_neither_configuration_nor_defaults_nor_arguments_are_shared(messages):
+def test_neither_configuration_nor_defaults_are_shared(messages):
     before = copy.deepcopy(CONFIG)
-    text = ["list"]
-    messages.send_message("USR002", text)
-    text.append("changed later")
     messages.add_contact("Dee")
     messages.delete_message("USR005")
     assert before == CONFIG
-    assert messages.inbox[-1] == {"USR002": ["list"]}
     plain = MessageAPI({"current_user": "USR001"})
     plain.send_message("USR002", "x")
     plain.add_contact("Eve")
