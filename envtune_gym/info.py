@@ -10,7 +10,15 @@ from typing import Any, TypedDict
 __all__ = ["StepInfo", "ToolResultInfo", "TurnResultInfo"]
 
 
-class ToolResultInfo(TypedDict):
+class _ToolResultInfo(TypedDict):
+    name: str
+    arguments: dict[str, Any]
+    content: str
+    error: dict[str, Any] | None
+    silent: dict[str, Any] | None
+
+
+class ToolResultInfo(_ToolResultInfo, total=False):
     """One call of the step and what came of it.
 
     Attributes:
@@ -20,13 +28,10 @@ class ToolResultInfo(TypedDict):
         error: The typed cause of a failure (`code`, `tool`, `argument`, `value`, `details`), or None.
         silent: The typed cause where the official tool takes a call that cannot have been meant for a success,
             or None.
+        official: The official result text; only where a wrapper may have put another into `content`.
     """
 
-    name: str
-    arguments: dict[str, Any]
-    content: str
-    error: dict[str, Any] | None
-    silent: dict[str, Any] | None
+    official: str
 
 
 class TurnResultInfo(TypedDict):
@@ -56,7 +61,8 @@ class StepInfo(TypedDict, total=False):
         turn_results: All finished turns so far.
         success: The benchmark's verdict; only on the last step.
         error_type: The official name of what failed first; only on the last step of an episode that failed.
-        feedback: Level of feedback, where a wrapper augments it; absent for the official text.
+        feedback: Level of feedback; only under `AugmentedFeedbackWrapper`.
+        stage: Name of the stage; only under `CurriculumWrapper`.
     """
 
     task_id: str
@@ -74,3 +80,4 @@ class StepInfo(TypedDict, total=False):
     success: bool
     error_type: str
     feedback: str
+    stage: str

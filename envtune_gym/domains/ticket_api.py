@@ -123,9 +123,8 @@ class TicketAPI(Domain):
         if ticket["status"] == "Resolved":
             message = f"Ticket with ID {ticket_id} is already resolved."
             raise ToolFailure("already_resolved", message, argument="ticket_id", value=ticket_id)
-        noted = resolution
         ticket["status"] = "Resolved"
-        ticket["resolution"] = noted
+        ticket["resolution"] = resolution
         return {"status": f"Ticket {ticket_id} has been resolved successfully."}
 
     @tool

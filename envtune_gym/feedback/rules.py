@@ -1,0 +1,145 @@
+"""A hint rule: the code of an error, and what to say about it at each level.
+
+The kinds of error and of help are those of the paper (appendix B). A text is a template over the typed values of
+the error. Templates are checked when the rule is made and admit plain names only; values are shortened, and are
+never themselves read as templates, for a model may have written them.
+"""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from string import Formatter
+from typing import Any, Literal, get_args
+
+from typing_extensions import Self
+
+from envtune_gym.domains.base import ToolError
+from envtune_gym.errors import ConfigurationError
+
+__all__ = ["MAX_TEXT", "Augmentation", "ErrorCategory", "HintRule", "named_tools", "shown_values"]
+
+ErrorCategory = Literal[
+    "dependency_missing", "parameter_constraint", "state_prerequisite", "format_mismatch", "resource_unavailable"
+]
+Augmentation = Literal["clarify_constraint", "suggest_prerequisite", "explain_dependency", "correct_format"]
+
+MAX_TEXT = 300
+"""Most characters that one text of a rule may have before its values are filled in."""
+
+_TOOL = re.compile(r"`([^`]*)`")
+_LISTED = 12
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HintRule:
+    """What to say about one kind of error.
+
+    In the texts, `{argument}`, `{value}`, `{tool}` and the names of the error's details stand for their values
+    (quoted where they are strings), and backticks mark the name of a tool.
+
+    Attributes:
+        code: The `ToolError.code` that the rule is about.
+        category: What kind of error it is.
+        augmentation: What kind of help the texts give.
+        error: What went wrong and the rule behind it. Names no tool.
+        actionable: What kind of step resolves it: alternatives, of which the first is used whose tools are all on
+            offer and whose values are all there. The last one must name no tool. None: nothing can be done.
+        tool: The tool that the rule is about, or None for any.
+        when: Values that the error must have (`argument`, `value` or details, by name) for the rule to apply.
+
+    Raises:
+        ConfigurationError: If a text is empty, too long, or not such a template, or a kind is unknown.
+    """
+
+    code: str
+    category: ErrorCategory
+    augmentation: Augmentation
+    error: str
+    actionable: tuple[str, ...] = ()
+    tool: str | None = None
+    when: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.category not in get_args(ErrorCategory):
+            raise self._mistake(f"category {self.category!r} is not one of {', '.join(get_args(ErrorCategory))}")
+        if self.augmentation not in get_args(Augmentation):
+            raise self._mistake(f"augmentation {self.augmentation!r} is not one of {', '.join(get_args(Augmentation))}")
+        for text in (self.error, *self.actionable):
+            self._check_text(text)
+        if named_tools(self.error) or (self.actionable and named_tools(self.actionable[-1])):
+            raise self._mistake("neither the text 'error' nor the last of 'actionable' may name a tool in backticks")
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Make a rule from plain data, as `to_dict` gives it.
+
+        Raises:
+            ConfigurationError: If a field is unknown, missing or of the wrong type.
+        """
+        fields: dict[str, Any] = dict(data)
+        if isinstance(fields.get("actionable"), str):
+            raise ConfigurationError(f"hint rule {fields.get('code')!r}: actionable must be a list of texts")
+        fields["actionable"] = tuple(fields.get("actionable", ()))
+        try:
+            return cls(**fields)
+        except TypeError as error:
+            known = ", ".join(cls.__dataclass_fields__)
+            raise ConfigurationError(f"hint rule {fields.get('code')!r}: {error}; fields: {known}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain data."""
+        return {**asdict(self), "actionable": list(self.actionable), "when": dict(self.when)}
+
+    def applies_to(self, error: ToolError) -> bool:
+        """Tell whether the rule is about an error."""
+        if self.code != error.code or self.tool not in (None, error.tool):
+            return False
+        known = {**error.details, "argument": error.argument, "value": error.value}
+        return all(name in known and known[name] == value for name, value in self.when.items())
+
+    def _check_text(self, text: Any) -> None:
+        if not isinstance(text, str) or not text or len(text) > MAX_TEXT:
+            raise self._mistake(f"a text is a string of 1 to {MAX_TEXT} characters, not {_short.repr(text)}")
+        try:
+            parts = list(Formatter().parse(text))
+        except ValueError as error:
+            raise self._mistake(f"{text!r} is not a template: {error}") from None
+        for _, name, spec, conversion in parts:
+            if name is not None and (not name.isidentifier() or spec or conversion):
+                raise self._mistake(f"{text!r}: braces hold a plain name, such as {{value}}")
+
+    def _mistake(self, what: str) -> ConfigurationError:
+        return ConfigurationError(f"hint rule {self.code!r}: {what}")
+
+
+def named_tools(text: str) -> list[str]:
+    """Return the names that stand in backticks."""
+    return _TOOL.findall(text)
+
+
+def shown_values(error: ToolError) -> dict[str, str]:
+    """Return the values of an error as short texts, by name; an absent argument has none."""
+    values: dict[str, Any] = {**error.details, "tool": error.tool}
+    if error.argument is not None:
+        values |= {"argument": error.argument, "value": error.value}
+    return {name: _shown(value) for name, value in values.items()}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list) and value:
+        more = f" and {len(value) - _LISTED} more" if len(value) > _LISTED else ""
+        return ", ".join(map(_shown_item, value[:_LISTED])) + more
+    return _shown_item(value)
+
+
+def _shown_item(value: Any) -> str:
+    try:
+        return _short.repr(value)
+    except ValueError:  # an integer with too many digits to print
+        return "a number too long to print"

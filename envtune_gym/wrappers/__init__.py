@@ -1,0 +1,16 @@
+"""The paper's tunings of the environment as Gymnasium wrappers, one class a file.
+
+* `AugmentedFeedbackWrapper`: errors become feedback that teaches.
+* `ProgressRewardWrapper`: each passed turn pays its share.
+* `FormatRewardWrapper`: the format and the calls pay.
+* `CurriculumWrapper`: tasks, feedback and reward by stage.
+"""
+
+from __future__ import annotations
+
+from envtune_gym.wrappers.augmented_feedback import AugmentedFeedbackWrapper
+from envtune_gym.wrappers.curriculum import CurriculumWrapper
+from envtune_gym.wrappers.format_reward import FormatRewardWrapper
+from envtune_gym.wrappers.progress_reward import ProgressRewardWrapper
+
+__all__ = ["AugmentedFeedbackWrapper", "CurriculumWrapper", "FormatRewardWrapper", "ProgressRewardWrapper"]

@@ -1,0 +1,58 @@
+"""What the wrappers share: they work over this package's environment, however many wrappers stand between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
+
+from envtune_gym.env import EnvtuneEnv
+from envtune_gym.errors import ConfigurationError
+
+__all__ = ["EnvtuneWrapper", "layers"]
+
+
+class EnvtuneWrapper(gym.Wrapper[str, str, str, str], RecordConstructorArgs):
+    """Base class of the wrappers: refuses any other environment, and finds the one inside.
+
+    Args:
+        env: The environment to wrap.
+        **arguments: The other arguments of the wrapper, as plain data, from which `env.spec` can make it again.
+
+    Raises:
+        ConfigurationError: If there is no EnvTune environment inside.
+    """
+
+    gives_feedback: ClassVar[bool] = False
+    """Whether the wrapper rewrites results; two such wrappers in one stack would rewrite each other's text."""
+
+    def __init__(self, env: gym.Env[str, str], **arguments: Any) -> None:
+        RecordConstructorArgs.__init__(self, **arguments)
+        inside = env.unwrapped if isinstance(env, gym.Env) else env
+        if not isinstance(inside, EnvtuneEnv):
+            raise ConfigurationError(
+                f"{type(self).__name__} wraps an EnvTune environment, such as gym.make('EnvTune/TravelAPI-v0'), "
+                f"not {type(inside).__name__}"
+            )
+        other = next((layer for layer in layers(env) if getattr(layer, "gives_feedback", False)), None)
+        if self.gives_feedback and other is not None:
+            raise ConfigurationError(
+                f"{type(self).__name__} cannot wrap {type(other).__name__}: both give feedback; use one of them"
+            )
+        gym.Wrapper.__init__(self, env)
+        self._inside = inside
+
+    @property
+    def unwrapped(self) -> EnvtuneEnv:
+        """The environment itself."""
+        return self._inside
+
+
+def layers(env: gym.Env[Any, Any]) -> Iterator[gym.Env[Any, Any]]:
+    """Yield an environment and all that it wraps, the outermost first."""
+    yield env
+    while isinstance(env, gym.Wrapper):
+        env = env.env
+        yield env

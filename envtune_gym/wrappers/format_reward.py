@@ -1,0 +1,90 @@
+"""`FormatRewardWrapper`: pays for the letter of the format and for calls that work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+
+from envtune_gym.world import ToolResult
+from envtune_gym.wrappers.base import EnvtuneWrapper
+
+__all__ = ["FormatRewardWrapper"]
+
+
+class FormatRewardWrapper(EnvtuneWrapper):
+    """Replaces the reward by the paper's reward of stage 1, paid in the last step, in [0, 2].
+
+    R = I_tool · (R_format + R_tool), with R_format = (N - C_format) / N, R_tool = C_correct / (C_correct + C_error),
+    and I_tool = 1 if any call was attempted, else 0 (section 3). Counted over the whole episode:
+
+    * N: the steps, answers included. C_format: those of them that break the letter of the format, understood or not.
+    * C_correct: the calls that ran without an error (`ToolResult.error` is None). C_error: all other attempted
+      calls; a message that cannot be read counts as one attempted call.
+    * What only repeats pays nothing: a call that runs without an error, with the same arguments and the same result as
+      an earlier one of the episode, is in neither count, and a step of nothing but such calls is in N only if it
+      breaks the format. So errors cannot be diluted with useless calls; the paper says nothing of repetitions.
+
+    Args:
+        env: The environment to wrap.
+
+    Raises:
+        ConfigurationError: If there is no EnvTune environment inside.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> import envtune_gym
+        >>> from envtune_gym.wrappers import FormatRewardWrapper
+        >>> env = FormatRewardWrapper(gym.make("EnvTune/MathAPI-v0", max_steps_per_turn=1))
+        >>> _ = env.reset(seed=0)
+        >>> _ = env.step('<tool_call>[{"name": "add", "arguments": {"a": 1, "b": 2}}]</tool_call>')
+        >>> env.step('<tool_call>[{"name": "plus", "arguments": {"a": 1, "b": 2}}]</tool_call>')[1]
+        1.5
+    """
+
+    def __init__(self, env: gym.Env[str, str]) -> None:
+        super().__init__(env)
+        self._forget()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode, of which nothing has been counted."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._forget()
+        return observation, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take a step and count it; pay if it was the last."""
+        observation, _, terminated, truncated, info = self.env.step(action)
+        self._count()
+        reward = self._reward() if terminated or truncated else 0.0
+        return observation, reward, terminated, truncated, info
+
+    def _forget(self) -> None:
+        self._steps = self._breaches = self._correct = self._wrong = 0
+        self._seen: dict[tuple[str, str], list[dict[str, Any]]] = {}
+
+    def _count(self) -> None:
+        episode = self.unwrapped.episode
+        reply = episode.reply
+        assert reply is not None  # noqa: S101 (a step sets it)
+        wrong = sum(result.error is not None for result in episode.results) + (reply.error is not None)
+        correct = sum(result.error is None and self._is_new(result) for result in episode.results)
+        breach = not reply.format_ok or reply.error is not None
+        self._wrong += wrong
+        self._correct += correct
+        self._breaches += breach
+        self._steps += bool(breach or wrong or correct or not episode.results)
+
+    def _is_new(self, result: ToolResult) -> bool:
+        """Tell whether no earlier call of the episode was the same with the same result, and remember it."""
+        same = self._seen.setdefault((result.name, result.content), [])
+        if result.arguments in same:
+            return False
+        same.append(result.arguments)
+        return True
+
+    def _reward(self) -> float:
+        calls = self._correct + self._wrong
+        if calls == 0:
+            return 0.0
+        return (self._steps - self._breaches) / self._steps + self._correct / calls

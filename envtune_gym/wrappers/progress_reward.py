@@ -1,0 +1,63 @@
+"""`ProgressRewardWrapper`: pays for each turn of the task that passes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import gymnasium as gym
+
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.wrappers.base import EnvtuneWrapper
+
+__all__ = ["ProgressMode", "ProgressRewardWrapper"]
+
+ProgressMode = Literal["per_turn", "terminal"]
+
+
+class ProgressRewardWrapper(EnvtuneWrapper):
+    """Replaces the reward by the progress reward R_P of the paper (section 3): passed turns / turns of the task.
+
+    The denominator is the number of turns of the task, whether they are reached or not, so that being cut off never
+    pays. Which turns pass is said in `envtune_gym.scoring.TurnResult`.
+
+    * `"per_turn"` pays passed / T in the step that ends a turn; over the episode that adds up to R_P.
+    * `"terminal"` pays R_P in the last step that the wrapper sees (a `TimeLimit` outside it ends the episode unseen).
+
+    Args:
+        env: The environment to wrap.
+        mode: `"per_turn"` or `"terminal"`.
+
+    Raises:
+        ConfigurationError: If the mode is unknown, or there is no EnvTune environment inside.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> import envtune_gym
+        >>> from envtune_gym.wrappers import ProgressRewardWrapper
+        >>> env = ProgressRewardWrapper(gym.make("EnvTune/MathAPI-v0"))
+        >>> _ = env.reset(seed=0)
+        >>> env.step("<answer>I have done nothing.</answer>")[1]
+        0.0
+    """
+
+    def __init__(self, env: gym.Env[str, str], mode: ProgressMode = "per_turn") -> None:
+        if mode not in ("per_turn", "terminal"):
+            raise ConfigurationError(f"mode must be 'per_turn' or 'terminal', not {mode!r}")
+        super().__init__(env, mode=mode)
+        self.mode = mode
+        self._paid = 0.0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode, of which nothing has been paid."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._paid = 0.0
+        return observation, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take a step, and pay for the turn if it ended one."""
+        observation, _, terminated, truncated, info = self.env.step(action)
+        reward = 0.0
+        if self.mode == "per_turn" or terminated or truncated:
+            progress = self.unwrapped.episode.scorer.progress
+            reward, self._paid = progress - self._paid, progress
+        return observation, reward, terminated, truncated, info
