@@ -1,0 +1,80 @@
+"""All commands under `envtune`, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from envtune_gym import __version__
+from envtune_gym.commands import bench, replay, tasks
+from envtune_gym.commands.output import examples
+from envtune_gym.errors import EnvtuneError
+
+__all__ = ["app", "run"]
+
+USAGE = 2
+INTERRUPTED = 130
+
+# Errors in the words of the command line. Typer exports no base class of them, and newer versions bring their own.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+app = typer.Typer(
+    name="envtune",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog=examples("envtune replay --tasks bfcl"),
+)
+app.command("replay", epilog=replay.EXAMPLES)(replay.replay_command)
+app.command("bench", epilog=bench.EXAMPLES)(bench.bench_command)
+app.add_typer(tasks.app, name="tasks")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"{__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """The BFCL multi-turn domains as environments: replay, inspect and measure.
+
+    Exit codes: 0 done, 1 the run found failures, 2 wrong usage or input, 130 interrupted.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code; a user's mistake becomes one line on stderr."""
+    try:
+        code = app(list(arguments) or ["--help"], prog_name="envtune", standalone_mode=False)
+        sys.stdout.flush()
+    except _UsageError as error:
+        return _report(error.format_message())  # type: ignore[attr-defined]
+    except EnvtuneError as error:
+        return _report(str(error))
+    except BrokenPipeError:
+        # What is still buffered would raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERRUPTED
+    except OSError as error:
+        return _report(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except SystemExit:  # outside standalone mode, typer and rich leave in this way only if a pipe broke
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _report(message: str) -> int:
+    line = " ".join(message.split())
+    sys.stderr.write(f"error: {line}\n")
+    return USAGE

@@ -1,0 +1,74 @@
+"""`envtune bench`: how fast, in microseconds, and in ratios to what one would use otherwise."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from envtune_gym.commands.output import Json, examples, print_json, print_table, progress
+from envtune_gym.commands.selection import Selection, takes_selection
+from envtune_gym.commands.speed import Figure, measure_calls, measure_feedback, measure_resets
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.tasks import Task
+
+__all__ = ["EXAMPLES", "bench_command"]
+
+EXAMPLES = examples("envtune bench --tasks bfcl --limit 100 --seed 0", "envtune bench --tasks bfcl --against-official")
+
+_OFFICIAL_SCRIPT = Path(__file__).parents[2] / "benchmarks" / "official_speed.py"
+
+
+@takes_selection
+def bench_command(
+    selection: Selection,
+    against_official: Annotated[
+        bool, typer.Option("--against-official", help="Compare with the official package too; needs a checkout.")
+    ] = False,
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Passes of each measurement.")] = 7,
+    as_json: Json = False,
+) -> None:
+    """Measure the speed of worlds and environments on the ground truths of some tasks.
+
+    A time is a median with its quartiles. With --against-official the official backends and checker (pip install
+    --no-deps bfcl-eval, mpmath) run in turn with ours in this process, on the same official tasks; a ratio is a
+    median with its range.
+    """
+    official = _official_measurement() if against_official else None
+    tasks = list(selection.load())
+    figures: list[Figure] = []
+    with progress("bench", 2 * repeats + 1 + (4 * (repeats + 1) if official else 0)) as advance:
+        if official is not None:
+            figures += official(tasks, repeats, advance)
+        figures += measure_feedback(tasks, repeats, advance)
+        figures.append(measure_resets(tasks, repeats, advance))
+        figures += measure_calls(tasks, repeats, advance)
+    if as_json:
+        print_json({"tasks": len(tasks), "repeats": repeats, "figures": [figure.to_dict() for figure in figures]})
+        return
+    columns = ("", "median", "spread", "compared with", "bar")
+    print_table(f"Speed on {len(tasks):,} tasks, {repeats} passes", columns, [*map(_row, figures)])
+
+
+def _official_measurement() -> Callable[[Sequence[Task], int, Callable[[], object]], list[Figure]]:
+    """Return the measurement against the official package, which is no part of this one.
+
+    Raises:
+        ConfigurationError: If this package does not run from a checkout.
+    """
+    if not _OFFICIAL_SCRIPT.is_file():
+        raise ConfigurationError(
+            "--against-official needs a checkout: benchmarks/ is not part of the installed package"
+        )
+    measure: Callable[[Sequence[Task], int, Callable[[], object]], list[Figure]]
+    measure = runpy.run_path(str(_OFFICIAL_SCRIPT))["measure"]
+    return measure
+
+
+def _row(figure: Figure) -> tuple[str, ...]:
+    bar = "" if figure.bar is None else f"{figure.bar:g} ({'met' if figure.value >= figure.bar else 'missed'})"
+    median = f"{figure.value:.1f} {figure.unit}"
+    return figure.name, median, f"{figure.low:.1f}-{figure.high:.1f}", figure.compared_with, bar

@@ -1,0 +1,114 @@
+"""Actions that were recorded in a file, one task a line, to be played again.
+
+A line is a JSON object with `task_id` and one of:
+
+- `messages`: the assistant messages in order, answers included, sent exactly as they stand. This is what
+  `envtune replay --out` writes. Where they end before the task does, the task was not finished.
+- `steps`: for each turn the steps, for each step its calls in Python syntax, such as
+  `[[["cd(folder='docs')", "ls()"]], []]`. They are written out in the action format, and each turn gets an answer.
+
+Other keys are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError, model_validator
+from typing_extensions import Self
+
+from envtune_gym.calls import ActionFormat
+from envtune_gym.callsyntax import CallSyntaxError, parse_call
+from envtune_gym.errors import DataError, UnknownTaskError
+from envtune_gym.evaluation.script import script
+from envtune_gym.tasks import Task
+
+__all__ = ["RecordedActions"]
+
+
+class _Line(BaseModel):
+    task_id: str = Field(min_length=1)
+    messages: list[str] | None = None
+    steps: list[list[list[str]]] | None = None
+
+    @model_validator(mode="after")
+    def _check_one_form(self) -> Self:
+        if (self.messages is None) == (self.steps is None):
+            raise ValueError("give either 'messages' or 'steps'")
+        return self
+
+
+class RecordedActions:
+    """Plays what a file has for each task.
+
+    Args:
+        path: The file; the module says what it holds.
+        action_format: The format that `steps` are written out in.
+
+    Raises:
+        DataError: If the file cannot be read, or a line is broken; the message names the line and the field.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], action_format: ActionFormat = "tool_call") -> None:
+        self.name = f"actions of {os.fspath(path)}"
+        self.action_format = action_format
+        self._path = Path(path)
+        self._lines = _read(self._path)
+
+    @property
+    def task_ids(self) -> list[str]:
+        """The ids of the tasks that the file has, in its order."""
+        return list(self._lines)
+
+    def messages(self, task: Task) -> list[str]:
+        """Return the recorded messages of a task.
+
+        Raises:
+            UnknownTaskError: If the file has none.
+            DataError: If a recorded step is not a call.
+            ConfigurationError: If the format cannot hold a recorded call.
+        """
+        line = self._lines.get(task.id)
+        if line is None:
+            raise UnknownTaskError(f"{self._path} has no actions for task {task.id!r}")
+        if line.messages is not None:
+            return list(line.messages)
+        try:
+            turns = [[[parse_call(text) for text in step] for step in steps] for steps in line.steps or ()]
+        except CallSyntaxError as error:
+            raise DataError(f"{self._path}, task {task.id!r}: {error}; record raw texts as 'messages'") from None
+        return script(task, turns, self.action_format)
+
+
+def _read(path: Path) -> dict[str, _Line]:
+    try:
+        text = path.expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise DataError(f"cannot read the actions {path}: {error}") from error
+    lines: dict[str, _Line] = {}
+    for number, content in enumerate(text.split("\n"), start=1):
+        if not content.strip():
+            continue
+        where = f"{path}, line {number}"
+        line = _parse(content, where)
+        if line.task_id in lines:
+            raise DataError(f"{where}: task_id: {line.task_id!r} stands in an earlier line already")
+        lines[line.task_id] = line
+    if not lines:
+        raise DataError(f"{path} holds no actions; each line is an object with 'task_id' and 'messages' or 'steps'")
+    return lines
+
+
+def _parse(content: str, where: str) -> _Line:
+    try:
+        data: Any = json.loads(content)
+        return _Line.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise DataError(f"{where}: {field + ': ' if field else ''}{first['msg']}") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: not JSON: {error}") from None
