@@ -1,0 +1,1 @@
+"""The official package held against this one; skipped where it is not installed."""
