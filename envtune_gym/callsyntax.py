@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ T = TypeVar("T")
 
 MAX_LENGTH = 65_536
 """Characters of the longest text that is parsed."""
+_CACHED_LENGTH = 512
 MAX_DEPTH = 64
 """Brackets that may stand within one another."""
 
@@ -59,7 +61,11 @@ _SIMPLE_ARGUMENT = re.compile(rf"({_NAME})=({_PLAIN})")
 _RESERVED = frozenset(kwlist)
 _CONSTANTS = {"True": True, "False": False, "None": None}
 _SCALARS = frozenset((str, int, float, bool, type(None)))
+_MAX_BRACES = 256
+# An f-string is refused in any case; before Python 3.12 parsing one takes time quadratic in its fields.
+_FSTRING = re.compile(r"\b(?:[fF][rR]?|[rR][fF])['\"]")
 # Python warns about these while parsing; the text is a model's, so the warning would reach the wrong person.
+_WARNINGS_LOCK = threading.Lock()  # catch_warnings changes a global that two threads would restore wrongly
 _MAY_WARN = re.compile(r"\\|\d[A-Za-z_]|\bis\b")
 
 
@@ -130,7 +136,7 @@ def parse_call(text: str) -> Call:
     Raises:
         CallSyntaxError: If the text is anything else.
     """
-    return _parse_call_cached(text) if len(text) <= 1024 else _read(text, _to_call)
+    return _parse_call_cached(text) if len(text) <= _CACHED_LENGTH else _read(text, _to_call)
 
 
 def _parse_simple_call(text: str) -> Call | None:
@@ -166,7 +172,7 @@ def parse_call_list(text: str, limit: int | None = None) -> list[Call]:
     return _read(text, lambda node: _to_calls(node, limit))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def _parse_call_cached(text: str) -> Call:
     return _parse_simple_call(text) or _read(text, _to_call)
 
@@ -181,7 +187,7 @@ def parse_expression(text: str) -> ast.expr:
     stripped = text.lstrip(" \t")  # as `eval` does
     try:
         if _MAY_WARN.search(stripped):
-            with warnings.catch_warnings():
+            with _WARNINGS_LOCK, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return _syntax_tree(stripped)
         return _syntax_tree(stripped)
@@ -219,6 +225,8 @@ def _syntax_tree(text: str) -> ast.expr:
 def _check_bounds(text: str) -> None:
     if len(text) > MAX_LENGTH:
         raise CallSyntaxError(f"longer than {MAX_LENGTH} characters", MAX_LENGTH)
+    if text.count("{") > _MAX_BRACES and _FSTRING.search(text):
+        raise CallSyntaxError(f"more than {_MAX_BRACES} braces beside an f-string")
     if text.count("(") + text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     depth = 0

@@ -67,6 +67,8 @@ class Stage:
         Raises:
             ConfigurationError: If a field is unknown, missing or without meaning.
         """
+        if not isinstance(data, Mapping):
+            raise ConfigurationError(f"a stage is a Stage or its fields, not {data!r}")
         fields = dict(data)
         if isinstance(fields.get("categories"), str):
             raise ConfigurationError(f"stage {fields.get('name')!r}: categories must be a list of names")

@@ -35,7 +35,8 @@ OnStepLimit = Literal["fail", "advance"]
 
 ACTION_LENGTH = 65_536
 OBSERVATION_LENGTH = 262_144
-_CUT = "\n[cut: the observation was {length} characters long]"
+_CUT = "\n[cut: the observation was {length} characters long]\n"
+_KEPT_AT_END = 8_192
 
 
 @dataclass
@@ -86,7 +87,8 @@ class EnvtuneEnv(gym.Env[str, str]):
 
     ## Episode end
     `terminated` after the answer to the last turn; `truncated` when a turn's step number
-    `max_steps_per_turn + 1` has run (with `on_step_limit="advance"` that closes the turn instead).
+    `max_steps_per_turn + 1` has run. With `on_step_limit="advance"` that step closes the turn instead, and on the
+    last turn the episode is `terminated`.
 
     ## Reset options
     `task_id`: the task to play. Without it the seed draws one.
@@ -98,7 +100,8 @@ class EnvtuneEnv(gym.Env[str, str]):
         split: `"train"`, `"val"`, `"test"` or `"all"`.
         difficulty: Difficulty of generated tasks; None draws from all.
         action_format: `"tool_call"`, `"python"` or `"openai"`.
-        decoder: `"correct"`, or `"official"` for the benchmark's own with its faults.
+        decoder: `"correct"`, or `"official"` for the benchmark's own with its faults (in the `python` format; the
+            others know but one).
         strict_format: Whether a reply that breaks the format's letter is a parse error.
         offer: `"official"`: withheld tools are not shown but run, excluded ones are on offer. `"strict"`: both
             are refused as unknown. None is `"official"` for official tasks and `"strict"` for others.
@@ -135,7 +138,8 @@ class EnvtuneEnv(gym.Env[str, str]):
         _check_choice("on_step_limit", on_step_limit, ("fail", "advance"))
         _check_choice("tool_docs", tool_docs, ("full", "compact"))
         _check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
-        if not isinstance(max_steps_per_turn, int) or max_steps_per_turn < 1:
+        _check_choice("strict_format", strict_format, (False, True))
+        if type(max_steps_per_turn) is not int or max_steps_per_turn < 1:
             raise ConfigurationError(f"max_steps_per_turn must be a positive integer, not {max_steps_per_turn!r}")
         self.tasks = load_tasks(
             tasks,
@@ -178,6 +182,8 @@ class EnvtuneEnv(gym.Env[str, str]):
             ConfigurationError: If an option is unknown.
             UnknownTaskError: If no served task has that id.
         """
+        if not isinstance(options, (dict, type(None))):
+            raise ConfigurationError(f"reset options are a dict such as {{'task_id': ...}}, not {options!r}")
         unknown = set(options or ()) - {"task_id"}
         if unknown:
             raise ConfigurationError(f"unknown reset option {sorted(map(str, unknown))[0]!r}; known: 'task_id'")
@@ -247,7 +253,9 @@ class EnvtuneEnv(gym.Env[str, str]):
         """Run the calls of a step, or report that it cannot be read; return the observation."""
         episode.step_in_turn += 1
         if reply.error is not None:
-            messages.append({"role": "tool", "content": str(reply.error)})
+            # No call has an id that a tool message could answer, and servers of the openai format insist on one.
+            role = "user" if self.action_format == "openai" else "tool"
+            messages.append({"role": role, "content": str(reply.error)})
             return str(reply.error)
         allowed = frozenset(episode.offered) if episode.offer == "strict" else None
         episode.results = [episode.world.run(call, allowed) for call in reply.calls]
@@ -331,16 +339,22 @@ class EnvtuneEnv(gym.Env[str, str]):
         if self.render_mode is not None:
             self.episode.transcript.extend(messages)
         if self.render_mode == "human":
-            sys.stdout.write("".join(_as_text(message) + "\n" for message in messages))
+            encoding = sys.stdout.encoding or "utf-8"
+            text = "".join(_as_text(message) + "\n" for message in messages)
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return cut_observation(observation)
 
 
 def cut_observation(text: str) -> str:
-    """Return an observation that fits its space; a longer one is cut, and says so at its end."""
+    """Return an observation that fits its space.
+
+    A longer one is cut in the middle, and says so there: results stand at the beginning, and what concerns the turn
+    at the end.
+    """
     if len(text) <= OBSERVATION_LENGTH:
         return text
     mark = _CUT.format(length=len(text))
-    return text[: OBSERVATION_LENGTH - len(mark)] + mark
+    return text[: OBSERVATION_LENGTH - len(mark) - _KEPT_AT_END] + mark + text[-_KEPT_AT_END:]
 
 
 def _as_text(message: dict[str, Any]) -> str:

@@ -73,11 +73,12 @@ def _dumps_in_parts(value: dict[Any, Any]) -> str:
 
 def _dumps_part(part: Any) -> str:
     if type(part) is str:
-        return _encode_long(part) if len(part) > _LONG else _encode_string(part)
+        # Kept are texts as long as the official filler makes them; whatever a model writes stays bounded in sum.
+        return _encode_long(part) if _LONG < len(part) < 8 * _LONG and part.isascii() else _encode_string(part)
     known = _constants.get(id(part))
     return _encoder.encode(part) if known is None else known
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def _encode_long(text: str) -> str:
     return _encode_string(text)

@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 from envtune_gym.callsyntax import Call
+from envtune_gym.errors import ConfigurationError, TaskError
 from envtune_gym.tasks.task import Task
 from envtune_gym.world import Snapshot, World
 
@@ -24,16 +26,18 @@ FORCE_TERMINATED = "multi_turn:force_terminated"
 
 _TASKS_KEPT = 1024
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, slots=True)
-class TurnResult:
+
+class TurnResult(NamedTuple):
     """How a finished turn compares with the ground truth.
 
     Attributes:
         turn: Index of the turn.
         state_ok: Every domain's public state equals the ground truth's after this turn.
         response_ok: Each result of the ground truth's calls of this turn is among all results so far.
-        passed: Whether the turn counts for progress.
+        passed: Whether the turn counts for progress. One without ground truth does, unless it asks for what is
+            impossible yet (miss_func, miss_param) and a call was made, refused or not.
         error_type: What the official checker would call the failure of this turn, or None. A turn without ground
             truth has none, for the benchmark does not score it.
         wrong_domains: The domains whose state differs.
@@ -100,7 +104,10 @@ def ground_truth(task: Task) -> GroundTruth:
 @lru_cache(maxsize=_TASKS_KEPT)
 def _run_ground_truth(key: _Key) -> GroundTruth:
     task = key.task
-    start = World(task.domains, task.initial_config, task.long_context)
+    try:
+        start = World(task.domains, task.initial_config, task.long_context)
+    except TaskError as error:
+        raise TaskError(f"task {task.id!r}: {error}") from error
     world = start.fork()
     results: list[Counter[str]] = []
     states: list[Snapshot] = []
@@ -144,7 +151,8 @@ class EpisodeScorer:
         for results in results_by_step:
             self._results.update(results)
         wrong = tuple(world.differing_domains(self._truth.states[turn]))
-        response_ok = self._truth.results[turn] <= self._results
+        seen = self._results
+        response_ok = all(seen[text] >= count for text, count in self._truth.results[turn].items())
         error = None
         if truth:
             if _is_empty(results_by_step):
@@ -184,16 +192,26 @@ def score_trajectory(task: Task, steps_per_turn: Sequence[Sequence[Sequence[str 
 
     Returns:
         The verdict. Another number of turns than the task's is `multi_turn:force_terminated`.
+
+    Raises:
+        ConfigurationError: If a list is missing around the calls.
     """
     scorer = EpisodeScorer(task)
     world = scorer.new_world()
     for steps in steps_per_turn[: task.num_turns]:
-        results = [[_run(world, call) for call in step] for step in steps]
+        results = [[_run(world, call) for call in _calls(step)] for step in _calls(steps)]
         scorer.close_turn(world, results)
     verdict = scorer.verdict()
     if len(steps_per_turn) > task.num_turns:
         return Verdict(False, FORCE_TERMINATED, verdict.turns, verdict.progress)
     return verdict
+
+
+def _calls(level: Sequence[T]) -> Sequence[T]:
+    """Return a turn or a step as it is, unless it is a text: its characters would pass for calls."""
+    if isinstance(level, str):
+        raise ConfigurationError(f"a trajectory is a list (turns) of lists (steps) of lists of calls; found {level!r}")
+    return level
 
 
 def _run(world: World, call: str | Call) -> str:

@@ -47,9 +47,10 @@ def offered_names(task: Task, turn: int, offer: str) -> tuple[str, ...]:
     """
     withheld = [name for names in task.missed_functions.values() for name in names]
     returned = [name for start, names in sorted(task.missed_functions.items()) if start <= turn for name in names]
-    absent = {*withheld, *(task.excluded_functions if offer == "strict" else ())}
+    excluded = task.excluded_functions if offer == "strict" else ()
+    absent = {*withheld, *excluded}
     names = [name for domain in task.domains for name in domain_class(domain).tools if name not in absent]
-    return (*names, *returned)
+    return (*names, *(name for name in returned if name not in excluded))
 
 
 @lru_cache(maxsize=64)

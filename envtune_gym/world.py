@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from typing_extensions import Self
@@ -16,15 +18,18 @@ from envtune_gym.rendering import render
 
 __all__ = ["Snapshot", "ToolResult", "World"]
 
-MAX_NESTED_ITEMS = 20_000
+MAX_NESTED_ITEMS = 50_000
 MAX_NESTED_CHARACTERS = 2**20
 MAX_NESTED_DEPTH = 32
-"""What the result of a nested call may hold, to be passed on as an argument."""
+"""What the results of nested calls that become arguments may hold, in all calls of a world together; depth of each."""
+MAX_RESULT_LENGTH = 2**21
+"""Characters of the longest result text."""
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
-class ToolResult(NamedTuple):
+@dataclass(slots=True)
+class ToolResult:
     """What came of one call.
 
     Attributes:
@@ -74,14 +79,14 @@ class World:
                 built[name] = make(initial_config.get(name, {}), filler)
             except (TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
                 raise TaskError(f"initial_config[{name!r}] is not a configuration of that domain: {error!r}") from error
-        self._attach(built)
+        self._attach(built, shared=False)
+        self._nested = (0, 0)
 
-    def _attach(self, domains: dict[str, Domain]) -> None:
-        self._domains = domains
-        # A tool is found here or not at all: no attribute is ever looked up by a name that a model wrote.
-        self._functions: dict[str, tuple[Callable[..., Any], Domain]] = {
-            name: (tool.function, domain) for domain in domains.values() for name, tool in domain.tools.items()
-        }
+    def _attach(self, domains: Mapping[str, Domain], shared: bool) -> None:
+        self._domains = dict(domains)
+        # Copies are made late: a domain that a fork or a snapshot holds too is copied before its first call here.
+        self._shared = set(domains) if shared else set()
+        self._tools = _tools_of(tuple(map(type, domains.values())))
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -91,7 +96,7 @@ class World:
     @property
     def tools(self) -> dict[str, Tool]:
         """The tools of all domains involved, by name."""
-        return {name: tool for domain in self._domains.values() for name, tool in domain.tools.items()}
+        return dict(self._tools)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run a tool with named arguments.
@@ -99,6 +104,9 @@ class World:
         Whatever the tool or Python makes of the arguments becomes the result's text and typed error; a call
         never raises.
         """
+        if not isinstance(name, str) or not isinstance(arguments, Mapping):
+            error = ToolError("bad_call", str(name), value=to_plain(arguments))
+            return ToolResult(str(name), {}, "Error during execution: a call is a name and arguments by name", error)
         return self._run(name, (), arguments)
 
     def run(self, call: Call, offered: Container[str] | None = None) -> ToolResult:
@@ -129,7 +137,7 @@ class World:
             call = parse_call(text)
         except CallSyntaxError as error:
             return f"Error during execution: {error.official}"
-        if call.name not in self._functions:
+        if call.name not in self._tools:
             return self._unknown_tool(call, call.name).content
         return self._invoke(call.name, call.args, call.kwargs)[0]
 
@@ -152,7 +160,8 @@ class World:
 
     def snapshot(self) -> Snapshot:
         """Return the present state, to go back to with `restore` as often as wanted."""
-        return Snapshot({name: domain.fork() for name, domain in self._domains.items()})
+        self._shared.update(self._domains)
+        return Snapshot(dict(self._domains))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state of this world or of one with the same domains."""
@@ -160,16 +169,25 @@ class World:
             raise ConfigurationError(
                 f"the snapshot is of {list(snapshot.domains)}, this world has {list(self._domains)}"
             )
-        self._attach({name: domain.fork() for name, domain in snapshot.domains.items()})
+        self._attach(snapshot.domains, shared=True)
 
     def fork(self) -> Self:
         """Return an independent world in the same state, which will behave the same from here on."""
         copy = type(self).__new__(type(self))
-        copy._attach({name: domain.fork() for name, domain in self._domains.items()})
+        copy._attach(self.snapshot().domains, shared=True)
+        copy._nested = self._nested
         return copy
 
+    def _own(self, name: str) -> Domain:
+        """Return a domain that a tool may change."""
+        domain = self._domains[name]
+        if name in self._shared:
+            domain = self._domains[name] = domain.fork()
+            self._shared.discard(name)
+        return domain
+
     def _run(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ToolResult:
-        if name not in self._functions:
+        if name not in self._tools:
             return self._unknown_tool(Call(name, kwargs, args), name)
         content, failure = self._invoke(name, args, kwargs)
         error = silent = None
@@ -179,42 +197,47 @@ class World:
             else:
                 error = failure.error(name)
         elif failure is not None:
-            error = _python_error(self._functions[name][1].tools[name], args, kwargs, failure)
+            error = _python_error(self._tools[name], args, kwargs, failure)
         return ToolResult(name, self._named(name, args, kwargs), content, error, silent)
 
     def _invoke(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, Exception | None]:
         """Run a known tool; return the official text and, of a failure, the exception that says why."""
-        function, domain = self._functions[name]
+        tool = self._tools[name]
         failure: Exception | None = None
         try:
             try:
                 if args or not _all_scalars(kwargs):
                     args = tuple([self._value(value) for value in args])
                     kwargs = {key: self._value(value) for key, value in kwargs.items()}
-                result = function(domain, *args, **kwargs)
+                result = tool.function(self._own(tool.domain), *args, **kwargs)
             except ToolFailure as error:
                 failure, result = error, error.official
                 if isinstance(result, Exception):
                     result = f"Error during execution: {result}"
-            return render(result), failure
+            content = render(result)
+            if len(content) > MAX_RESULT_LENGTH:
+                raise ToolFailure("too_large", f"The result is longer than {MAX_RESULT_LENGTH} characters.")
+            return content, failure
+        except ToolFailure as error:
+            return render(error.official), error
         except Exception as error:
             return f"Error during execution: {error}", error
 
     def _value(self, value: Any) -> Any:
         """Return an argument ready to be passed: copied, and a nested call replaced by its result."""
         if isinstance(value, Call):
-            function, domain = self._functions.get(value.name, (None, None))
-            if function is None:
+            tool = self._tools.get(value.name)
+            if tool is None:
                 raise NameError(f"name '{value.name}' is not defined")
             args = [self._value(argument) for argument in value.args]
             kwargs = {key: self._value(argument) for key, argument in value.kwargs.items()}
             try:
-                result = function(domain, *args, **kwargs)
+                result = tool.function(self._own(tool.domain), *args, **kwargs)
             except ToolFailure as failure:
                 if isinstance(failure.official, Exception):
                     raise
                 result = failure.official
-            _check_size(result)
+            self._count_nested(result)
             return copy_plain(result)
         if type(value) in _SCALARS:
             return value
@@ -223,6 +246,21 @@ class World:
         if isinstance(value, dict):
             return {key: self._value(item) for key, item in value.items()}
         return copy_plain(value)
+
+    def _count_nested(self, result: Any) -> None:
+        """Count what nested calls have handed on as arguments, and refuse what goes beyond the bounds.
+
+        What a model writes is short, but a tool can be handed what another returned, state included, and keep it:
+        without bounds the state could double with every call (`follow_user(list_all_following())`).
+
+        Raises:
+            ToolFailure: `too_large`.
+        """
+        items, characters, depth = _size(result)
+        items, characters = items + self._nested[0], characters + self._nested[1]
+        if items > MAX_NESTED_ITEMS or characters > MAX_NESTED_CHARACTERS or depth > MAX_NESTED_DEPTH:
+            raise ToolFailure("too_large", "The results of nested calls are too large to be arguments.")
+        self._nested = items, characters
 
     def _unknown_tool(self, call: Call, name: Any) -> ToolResult:
         """Refuse a call, with the name in it that is not a tool here."""
@@ -234,8 +272,8 @@ class World:
         """Return the arguments by name, as fresh plain data; a nested call appears in Python syntax."""
         named: dict[str, Any] = {}
         if args:
-            found = self._functions.get(name)
-            parameters = list(found[1].tools[name].signature.parameters) if found else []
+            tool = self._tools.get(name)
+            parameters = list(tool.signature.parameters) if tool else []
             for index, value in enumerate(args):
                 named[parameters[index] if index < len(parameters) else str(index)] = _shown(value)
         for key, value in kwargs.items():
@@ -243,28 +281,30 @@ class World:
         return named
 
 
-def _check_size(value: Any) -> None:
-    """Refuse a result of a nested call that is too large to be an argument.
+@lru_cache(maxsize=1024)
+def _tools_of(domains: tuple[type[Domain], ...]) -> Mapping[str, Tool]:
+    """Return the tools of some domains by name.
 
-    What a model writes is short, but a tool can be handed what another returned, state included, and keep it:
-    without a bound the state could double with every call (`follow_user(list_all_following())`).
-
-    Raises:
-        ToolFailure: `too_large`.
+    A tool is found here or not at all: no attribute is ever looked up by a name that a model wrote.
     """
-    items = characters = 0
+    return {name: tool for domain in domains for name, tool in domain.tools.items()}
+
+
+def _size(value: Any) -> tuple[int, int, int]:
+    """Return how many items and characters a value holds, and how deep it is; no more than the bounds are counted."""
+    items = characters = deepest = 0
     pending: list[tuple[Any, int]] = [(value, 1)]
-    while pending:
+    while pending and items <= MAX_NESTED_ITEMS:
         item, depth = pending.pop()
         items += 1
+        deepest = max(deepest, depth)
         if isinstance(item, str):
             characters += len(item)
         elif isinstance(item, Mapping):
             pending += [(part, depth + 1) for pair in item.items() for part in pair]
         elif isinstance(item, (list, tuple, set)):
             pending += [(part, depth + 1) for part in item]
-        if items + len(pending) > MAX_NESTED_ITEMS or characters > MAX_NESTED_CHARACTERS or depth > MAX_NESTED_DEPTH:
-            raise ToolFailure("too_large", "The result of the nested call is too large to be an argument.")
+    return items, characters, deepest
 
 
 def _all_scalars(kwargs: Mapping[str, Any]) -> bool:

@@ -1,4 +1,6 @@
+import threading
 import time
+import warnings
 
 import pytest
 from hypothesis import given, settings
@@ -149,3 +151,18 @@ def test_a_limited_list_leaves_the_rest_unread():
 
 def test_a_broken_call_keeps_its_text():
     assert BrokenCall("a.b", text="a.b(c=1)", fault="name 'a' is not defined").source() == "a.b(c=1)"
+
+
+def test_threads_leave_the_warnings_of_the_host_as_they_were():
+    before = list(warnings.filters)
+
+    def parse():
+        for number in range(300):
+            parse_call_list(f'[f(a="\\d{number}")]')
+
+    threads = [threading.Thread(target=parse) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert warnings.filters == before

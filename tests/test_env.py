@@ -98,7 +98,13 @@ def test_a_broken_call_runs_nothing_and_counts_as_a_step(ticket_task):
     (step,) = play(make(ticket_task), ['<tool_call>[{"name": "create_ticket", "arguments": {</tool_call>'])
     observation, reward, terminated, _, info = step
     assert observation == info["parse_error"] == info["messages"][-1]["content"]
-    assert (reward, terminated, info["step_in_turn"], info["tool_results"], info["format_ok"]) == (0.0, False, 1, [], False)
+    assert (reward, terminated, info["step_in_turn"], info["tool_results"], info["format_ok"]) == (
+        0.0,
+        False,
+        1,
+        [],
+        False,
+    )
 
 
 def test_plain_text_is_an_answer_unless_the_format_is_strict(ticket_task):
@@ -171,7 +177,8 @@ def test_an_observation_that_is_too_long_is_cut_and_says_so(ticket_task):
     read = json.dumps({"name": "get_ticket", "arguments": {"ticket_id": 7}})
     observation, _, _, _, info = env.step(call(*[read] * 20))
     assert len(observation) == 262_144
-    assert "[cut: the observation was" in observation[-80:]
+    assert observation.count("[cut: the observation was") == 1
+    assert observation.endswith(info["messages"][-1]["content"][-20:].replace('"', '\\"') + '"}]')
     assert observation in env.observation_space
     assert len(info["messages"]) == 21
 

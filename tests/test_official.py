@@ -24,7 +24,11 @@ def test_missing_data_is_reported_with_the_command_that_installs_it(without_data
 @needs_data
 @pytest.mark.parametrize(
     ("versions", "named"),
-    [(["2025.1.1"], "found 2025.1.1"), (["2025.1.1", official.BFCL_VERSION], "2025.1.1 and 2026.3.23"), ([], "no recorded")],
+    [
+        (["2025.1.1"], "found 2025.1.1"),
+        (["2025.1.1", official.BFCL_VERSION], "2025.1.1 and 2026.3.23"),
+        ([], "no recorded"),
+    ],
 )
 def test_wrong_or_mixed_versions_are_refused(monkeypatch, versions, named):
     found = [SimpleNamespace(version=version) for version in versions]

@@ -70,7 +70,9 @@ def test_ground_truth_runs_once_for_equal_tasks(ticket_task):
 
 
 def test_scoring_leaves_no_trace_in_the_kept_ground_truth(ticket_task):
-    states = [{name: domain.state() for name, domain in state.domains.items()} for state in ground_truth(ticket_task).states]
+    states = [
+        {name: domain.state() for name, domain in state.domains.items()} for state in ground_truth(ticket_task).states
+    ]
     score_trajectory(ticket_task, [[[OPEN, OPEN, CLOSE]], [["logout()"]]])
     assert states == [{n: d.state() for n, d in state.domains.items()} for state in ground_truth(ticket_task).states]
     assert score_trajectory(ticket_task, [[[OPEN]], [[CLOSE, MEAN]]]).valid

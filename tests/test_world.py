@@ -18,7 +18,12 @@ def world(config=None, domains=DOMAINS):
 
 def test_a_call_gives_the_official_text_and_no_error():
     result = world().call("add", {"a": 2, "b": 3})
-    assert (result.name, result.arguments, result.content, result.error) == ("add", {"a": 2, "b": 3}, '{"result": 5}', None)
+    assert (result.name, result.arguments, result.content, result.error) == (
+        "add",
+        {"a": 2, "b": 3},
+        '{"result": 5}',
+        None,
+    )
 
 
 def test_a_failure_has_a_typed_error_beside_the_official_text():
@@ -35,7 +40,11 @@ def test_a_failure_has_a_typed_error_beside_the_official_text():
         ("add(a=1, b=2, c=3)", "unknown_argument", "MathAPI.add() got an unexpected keyword argument 'c'"),
         ("add(1, 2, 3)", "bad_call", "MathAPI.add() takes 3 positional arguments but 4 were given"),
         ("add(1, a=2)", "missing_argument", "MathAPI.add() got multiple values for argument 'a'"),
-        ("place_order(order_type=1, symbol='AAPL', price=1, amount=1)", "crashed", "'int' object has no attribute 'lower'"),
+        (
+            "place_order(order_type=1, symbol='AAPL', price=1, amount=1)",
+            "crashed",
+            "'int' object has no attribute 'lower'",
+        ),
     ],
 )
 def test_what_python_says_of_a_wrong_call_is_the_result(text, code, content):
@@ -47,7 +56,8 @@ def test_what_python_says_of_a_wrong_call_is_the_result(text, code, content):
 
 
 @pytest.mark.parametrize(
-    "text", ["add(a=1", "__import__('os').getcwd()", "print(1)", "add(a=x, b=1)", "state()", "fork()", "add.__class__()"]
+    "text",
+    ["add(a=1", "__import__('os').getcwd()", "print(1)", "add(a=x, b=1)", "state()", "fork()", "add.__class__()"],
 )
 def test_text_that_is_no_call_of_a_tool_runs_nothing(text):
     one = world()
@@ -184,3 +194,24 @@ def test_the_state_cannot_grow_without_bound_through_nested_calls():
     contents = [one.execute("follow_user(username_to_follow=list_all_following())") for _ in range(40)]
     assert "too large" in contents[-1]
     assert len(str(one.state())) < 10**6
+
+
+def test_the_budget_of_nested_calls_is_shared_by_all_calls_of_a_world():
+    text = "x" * 60_000
+    tree = {"home": {"type": "directory", "contents": {"a": {"type": "file", "content": text}}}}
+    one = World(["GorillaFileSystem"], {"GorillaFileSystem": {"root": tree}})
+    many = "echo(content=[" + ", ".join(['cat(file_name="a")'] * 500) + "])"
+    assert "too large" in one.execute(many)
+    assert "too large" in one.fork().execute("echo(content=cat(file_name='a'))")
+
+
+def test_a_result_that_is_too_long_is_an_error():
+    text = "x" * 2**21
+    tree = {"home": {"type": "directory", "contents": {"a": {"type": "file", "content": text}}}}
+    result = World(["GorillaFileSystem"], {"GorillaFileSystem": {"root": tree}}).call("cat", {"file_name": "a"})
+    assert (result.error.code, len(result.content) < 100) == ("too_large", True)
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("add", None), (["x"], {}), (None, None), ("add", [1, 2])])
+def test_calls_of_the_wrong_shape_are_errors_too(name, arguments):
+    assert world().call(name, arguments).error.code == "bad_call"

@@ -51,6 +51,6 @@ def domain_class(name: str) -> type[Domain]:
     if name not in _outside():
         raise ConfigurationError(f"unknown domain {name!r}; known: {', '.join(domain_names())}")
     loaded = _outside()[name].load()
-    if not (isinstance(loaded, type) and issubclass(loaded, Domain)):
-        raise ConfigurationError(f"the entry point {name!r} of envtune_gym.domains is not a Domain subclass")
+    if not (isinstance(loaded, type) and issubclass(loaded, Domain) and loaded.__name__ == name):
+        raise ConfigurationError(f"the entry point {name!r} of envtune_gym.domains is not a Domain subclass {name}")
     return loaded

@@ -12,7 +12,8 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from operator import attrgetter
+from typing import Any, ClassVar, TypeVar
 
 from typing_extensions import Self
 
@@ -180,12 +181,9 @@ def to_plain(value: Any) -> Any:
     return repr(value)
 
 
-@runtime_checkable
-class Forkable(Protocol):
-    """State that copies itself (a generator, a directory tree)."""
-
-    def fork(self) -> Any:
-        """Return an independent copy."""
+def _nothing(domain: Domain) -> tuple[()]:
+    """Return the public state of a domain that has none."""
+    return ()
 
 
 class Domain:
@@ -207,6 +205,7 @@ class Domain:
     hidden_fields: ClassVar[tuple[str, ...]] = ()
     random_tools: ClassVar[frozenset[str]] = frozenset()
     tools: ClassVar[Mapping[str, Tool]] = {}
+    _public_state: ClassVar[staticmethod[[Any], Any]]
 
     def __init__(self, config: Mapping[str, Any], filler: Mapping[str, Any] | None = None) -> None:
         """Build the state from a task's configuration."""
@@ -214,12 +213,15 @@ class Domain:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Collect the methods marked as tools, in the order of their definition."""
         super().__init_subclass__(**kwargs)
-        own = {
-            name: Tool(name, function, cls.__name__)
+        marked = {
+            name: function
             for name, function in vars(cls).items()
             if inspect.isfunction(function) and function.__dict__.get("is_tool")
         }
-        cls.tools = {**cls.tools, **own}
+        inherited = {name: tool.function for name, tool in cls.tools.items()}
+        functions: dict[str, Callable[..., Any]] = {**inherited, **marked}
+        cls.tools = {name: Tool(name, function, cls.__name__) for name, function in functions.items()}
+        cls._public_state = staticmethod(attrgetter(*cls.state_fields) if cls.state_fields else _nothing)
 
     def state(self) -> dict[str, Any]:
         """Return the public state as fresh plain data, by attribute."""
@@ -227,7 +229,7 @@ class Domain:
 
     def same_state(self, other: Self) -> bool:
         """Tell whether the public state equals that of another instance, by Python's `==` on each attribute."""
-        return all(getattr(self, name) == getattr(other, name) for name in self.state_fields)
+        return bool(self._public_state(self) == self._public_state(other))
 
     def fork(self) -> Self:
         """Return an independent copy that will behave the same from here on."""

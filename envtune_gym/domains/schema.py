@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable
 from typing import Any
+
+from envtune_gym.errors import ConfigurationError
 
 __all__ = ["docstring_arguments", "tool_schema"]
 
@@ -23,9 +26,12 @@ def tool_schema(name: str, function: Callable[..., Any]) -> dict[str, Any]:
         function: The unbound method; its first parameter (`self`) is left out.
 
     Raises:
+        ConfigurationError: If Python runs without docstrings.
         TypeError: If an annotation has no JSON counterpart or an argument lacks a description; both are
             mistakes of the domain's author.
     """
+    if function.__doc__ is None and sys.flags.optimize > 1:
+        raise ConfigurationError("tools are documented by docstrings, which python -OO drops; run without -OO")
     hints = typing.get_type_hints(function)
     described = docstring_arguments(inspect.getdoc(function) or "")
     properties: dict[str, Any] = {}

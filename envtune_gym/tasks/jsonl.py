@@ -14,6 +14,7 @@ from typing import Any
 from envtune_gym.errors import DataError, TaskError
 from envtune_gym.tasks.source import ListSource
 from envtune_gym.tasks.task import Task
+from envtune_gym.world import World
 
 __all__ = ["JsonlSource", "jsonl_source", "save_jsonl"]
 
@@ -107,6 +108,8 @@ def _parse_line(where: str, line: bytes) -> Task:
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
         raise DataError(f"{where}: not JSON: {error}") from None
     try:
-        return Task.model_validate(data)
+        task = Task.model_validate(data)
+        World(task.domains, task.initial_config)  # a configuration that no world can be built from
     except TaskError as error:
         raise DataError(f"{where}: {error}") from None
+    return task

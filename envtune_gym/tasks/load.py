@@ -13,6 +13,7 @@ from envtune_gym.tasks.bfcl import bfcl_source
 from envtune_gym.tasks.jsonl import jsonl_source
 from envtune_gym.tasks.source import TaskSource
 from envtune_gym.tasks.splits import check_split
+from envtune_gym.tasks.task import CATEGORIES
 from envtune_gym.tasks.taskset import TaskSet
 
 __all__ = ["load_tasks"]
@@ -65,17 +66,19 @@ def _open(source: str | os.PathLike[str] | TaskSet) -> TaskSet:
         return source
     if source == "bfcl":
         return TaskSet(bfcl_source())
-    if os.fspath(source).endswith(".jsonl"):
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source).endswith(".jsonl"):
         return TaskSet(jsonl_source(source))
     raise ConfigurationError(
-        f"unknown task source {source!r}; known: 'generated', 'bfcl', or the path of a .jsonl file"
+        f"unknown task source {source!r}; known: 'generated', 'bfcl', the path of a .jsonl file, or a TaskSet"
     )
 
 
 def _names(names: Iterable[str] | None, what: str) -> tuple[str, ...] | None:
     if names is None:
         return None
-    chosen = (names,) if isinstance(names, str) else tuple(names)
+    if not isinstance(names, Iterable):
+        raise ConfigurationError(f"{what} are a list of names, not {names!r}")
+    chosen = (names,) if isinstance(names, str) else tuple(map(str, names))
     if not chosen:
         raise ConfigurationError(f"{what} is empty; name at least one, or leave it out for all")
     return chosen
@@ -83,9 +86,12 @@ def _names(names: Iterable[str] | None, what: str) -> tuple[str, ...] | None:
 
 def _of_categories(tasks: TaskSet, categories: tuple[str, ...]) -> TaskSet:
     for name in categories:
-        if name not in tasks.categories:
-            raise ConfigurationError(f"unknown category {name!r}; known: {', '.join(tasks.categories)}")
-    return tasks.with_categories(categories)
+        if not set(name.split("+")) <= set(CATEGORIES):
+            raise ConfigurationError(f"unknown category {name!r}; known: {', '.join(CATEGORIES)}")
+    chosen = tasks.with_categories(categories)
+    if not chosen:
+        raise ConfigurationError(f"no task is of {', '.join(categories)}; there are: {', '.join(tasks.categories)}")
+    return chosen
 
 
 def _generated(

@@ -136,6 +136,10 @@ class Task(BaseModel):
             if not 0 < turn < len(self.turns):
                 raise ValueError(f"missed_functions: turn {turn} is not between 1 and {len(self.turns) - 1}")
             _check_tools(f"missed_functions.{turn}", names, tools)
+        withheld = [name for names in self.missed_functions.values() for name in names]
+        twice = next((name for name in withheld if withheld.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"missed_functions: {twice!r} is withheld twice")
         _check_tools("excluded_functions", self.excluded_functions, tools)
         for turn, calls in enumerate(self.ground_truth):
             for index, text in enumerate(calls):

@@ -136,7 +136,7 @@ class TaskSet(Sequence[Task]):
         Raises:
             UnknownTaskError: If the set has none; the message names similar ids.
         """
-        index = self._find(task_id)
+        index = self._find(task_id) if isinstance(task_id, str) else None
         if index is None:
             raise UnknownTaskError(f"no task {task_id!r} in {self!r}{self._similar(task_id)}")
         return self._source.task(index)
@@ -208,7 +208,8 @@ class TaskSet(Sequence[Task]):
         return index if index is not None and index in self._members else None
 
     def _similar(self, task_id: str) -> str:
-        near = difflib.get_close_matches(task_id, self.ids, n=3) if self.is_finite else []
+        comparable = self.is_finite and isinstance(task_id, str)
+        near = difflib.get_close_matches(task_id, self.ids, n=3) if comparable else []
         return f"; similar: {', '.join(near)}" if near else ""
 
 
@@ -262,6 +263,8 @@ def _list_source(tasks: Iterable[Task]) -> ListSource:
     tasks = tuple(tasks)
     seen: set[str] = set()
     for task in tasks:
+        if not isinstance(task, Task):
+            raise ConfigurationError(f"a TaskSet is made of Task objects, not {type(task).__name__}")
         if task.id in seen:
             raise ConfigurationError(f"the task id {task.id!r} occurs twice; ids are unique within a set")
         seen.add(task.id)

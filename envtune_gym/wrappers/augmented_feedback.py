@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 
 from envtune_gym.env import Episode, cut_observation
+from envtune_gym.errors import ConfigurationError
 from envtune_gym.feedback import FeedbackLevel, HintBook, default_book
 from envtune_gym.feedback.levels import check_level
 from envtune_gym.feedback.render import attach, parse_error_hint, result_hints
@@ -61,12 +62,15 @@ class AugmentedFeedbackWrapper(EnvtuneWrapper):
     ) -> None:
         self.level = check_level(level)
         own = HintBook.from_dict(hints) if isinstance(hints, Mapping) else hints
+        if not isinstance(own, (HintBook, type(None))):
+            raise ConfigurationError(f"hints are a HintBook or the same as plain data, not {hints!r}")
         super().__init__(env, level=level, hints=None if own is None else own.to_dict())
         self.book = default_book() if own is None else own.over(default_book())
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode; the first request needs no feedback."""
         observation, info = self.env.reset(seed=seed, options=options)
+        self._began_episode()
         return observation, {**info, "feedback": self.level}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -74,7 +78,7 @@ class AugmentedFeedbackWrapper(EnvtuneWrapper):
         turns_before = len(self.unwrapped.episode.scorer.turns)
         observation, reward, terminated, truncated, info = self.env.step(action)
         info = {**info, "feedback": self.level}
-        if self.level != "off":
+        if self.level != "off" and not self._began_episode():
             note = self._note(turns_before)
             observation, info = self._augmented(observation, info, note)
         return observation, float(reward), terminated, truncated, info
@@ -96,7 +100,8 @@ class AugmentedFeedbackWrapper(EnvtuneWrapper):
             official = str(episode.reply.error)
             text = attach(official, parse_hint)
             contents = [text]
-        request = info["messages"][-1]["content"] if info["messages"][-1]["role"] == "user" else ""
+        ended_turn = len(info["messages"]) > 1 + len(contents)
+        request = info["messages"][-1]["content"] if ended_turn else ""
         info["messages"] = _messages(info["messages"], contents, note)
         info["tool_results"] = [
             {**result, "content": content, "official": result["content"]}
@@ -115,13 +120,14 @@ class AugmentedFeedbackWrapper(EnvtuneWrapper):
 
 
 def _messages(messages: list[dict[str, Any]], contents: list[str], note: str | None) -> list[dict[str, Any]]:
-    """Return the step's messages with new texts in the tool messages, and a note after the user's."""
-    texts = iter(contents)
+    """Return the step's messages with new texts for the calls, and a note after the user's."""
+    answered = 1 + len(contents)  # the assistant's message, and what each call or the unreadable text came to
     augmented = [
-        {**message, "content": next(texts, message["content"])} if message["role"] == "tool" else message
-        for message in messages
+        *messages[:1],
+        *({**message, "content": content} for message, content in zip(messages[1:answered], contents, strict=True)),
+        *messages[answered:],
     ]
-    if note is not None and augmented[-1]["role"] == "user":
+    if note is not None and len(augmented) > answered:
         augmented[-1] = {**augmented[-1], "content": _joined("\n\n", augmented[-1]["content"], note)}
     return augmented
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from envtune_gym.env import EnvtuneEnv
+from envtune_gym.env import EnvtuneEnv, Episode
 from envtune_gym.errors import ConfigurationError
 
 __all__ = ["EnvtuneWrapper", "layers"]
@@ -43,11 +43,17 @@ class EnvtuneWrapper(gym.Wrapper[str, str, str, str], RecordConstructorArgs):
             )
         gym.Wrapper.__init__(self, env)
         self._inside = inside
+        self._seen: Episode | None = None
 
     @property
     def unwrapped(self) -> EnvtuneEnv:
         """The environment itself."""
         return self._inside
+
+    def _began_episode(self) -> bool:
+        """Tell whether another episode runs than at the last call; a wrapper inside may begin one by itself."""
+        before, self._seen = self._seen, self._inside.episode
+        return self._seen is not before
 
 
 def layers(env: gym.Env[Any, Any]) -> Iterator[gym.Env[Any, Any]]:

@@ -63,6 +63,8 @@ class CurriculumWrapper(EnvtuneWrapper):
         rule: AdvanceRule | Mapping[str, Any] | None = None,
         hints: HintBook | Mapping[str, Any] | None = None,
     ) -> None:
+        if isinstance(stages, (str, Mapping)) or not isinstance(stages, Sequence):
+            raise ConfigurationError(f"stages are a list of Stage, not {stages!r}")
         self.stages = tuple(stage if isinstance(stage, Stage) else Stage.from_dict(stage) for stage in stages)
         self.rule = rule if isinstance(rule, AdvanceRule) else AdvanceRule.from_dict(rule or {})
         super().__init__(
@@ -127,6 +129,8 @@ class CurriculumWrapper(EnvtuneWrapper):
         Raises:
             ConfigurationError: If the accuracy is not in [0, 1], or the norm is negative.
         """
+        if not isinstance(accuracy, (int, float, type(None))) or not isinstance(grad_norm, (int, float, type(None))):
+            raise ConfigurationError(f"metrics are numbers, not {accuracy!r} and {grad_norm!r}")
         if accuracy is not None and not 0 <= accuracy <= 1:
             raise ConfigurationError(f"accuracy is a share of tasks, from 0 to 1, not {accuracy!r}")
         if grad_norm is not None and grad_norm < 0:
@@ -154,11 +158,15 @@ class CurriculumWrapper(EnvtuneWrapper):
             ConfigurationError: If the state is of another curriculum, or broken; nothing changes then.
         """
         names = [stage.name for stage in self.stages]
+        if not isinstance(state, Mapping):
+            raise ConfigurationError(f"not a state of a CurriculumWrapper: {state!r}")
         if state.get("stages") != names:
             raise ConfigurationError(f"the state is of the stages {state.get('stages')}, this curriculum has {names}")
         try:
-            index = range(len(names))[state["stage"]]
-            history = [Metrics(*metrics) for metrics in state["history"]]
+            index = state["stage"]
+            if type(index) is not int or not 0 <= index < len(names):
+                raise ValueError(f"stage {index!r}")
+            history = [Metrics(*(None if x is None else float(x) for x in metrics)) for metrics in state["history"]]
             rng = np.random.default_rng()
             rng.bit_generator.state = state["rng"]
         except (KeyError, IndexError, TypeError, ValueError) as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from envtune_gym.calls import Reply
 from envtune_gym.world import ToolResult
 from envtune_gym.wrappers.base import EnvtuneWrapper
 
@@ -20,7 +21,7 @@ class FormatRewardWrapper(EnvtuneWrapper):
 
     * N: the steps, answers included. C_format: those of them that break the letter of the format, understood or not.
     * C_correct: the calls that ran without an error (`ToolResult.error` is None). C_error: all other attempted
-      calls; a message that cannot be read counts as one attempted call.
+      calls; a message that cannot be read counts as one attempted call if it begins one.
     * What only repeats pays nothing: a call that runs without an error, with the same arguments and the same result as
       an earlier one of the episode, is in neither count, and a step of nothing but such calls is in N only if it
       breaks the format. So errors cannot be diluted with useless calls; the paper says nothing of repetitions.
@@ -49,25 +50,29 @@ class FormatRewardWrapper(EnvtuneWrapper):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, of which nothing has been counted."""
         observation, info = self.env.reset(seed=seed, options=options)
+        self._began_episode()
         self._forget()
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take a step and count it; pay if it was the last."""
         observation, _, terminated, truncated, info = self.env.step(action)
-        self._count()
+        if self._began_episode():
+            self._forget()
+        else:
+            self._count()
         reward = self._reward() if terminated or truncated else 0.0
         return observation, reward, terminated, truncated, info
 
     def _forget(self) -> None:
         self._steps = self._breaches = self._correct = self._wrong = 0
-        self._seen: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._succeeded: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
     def _count(self) -> None:
         episode = self.unwrapped.episode
         reply = episode.reply
         assert reply is not None  # noqa: S101 (a step sets it)
-        wrong = sum(result.error is not None for result in episode.results) + (reply.error is not None)
+        wrong = sum(result.error is not None for result in episode.results) + _is_broken_call(reply)
         correct = sum(result.error is None and self._is_new(result) for result in episode.results)
         breach = not reply.format_ok or reply.error is not None
         self._wrong += wrong
@@ -77,7 +82,7 @@ class FormatRewardWrapper(EnvtuneWrapper):
 
     def _is_new(self, result: ToolResult) -> bool:
         """Tell whether no earlier call of the episode was the same with the same result, and remember it."""
-        same = self._seen.setdefault((result.name, result.content), [])
+        same = self._succeeded.setdefault((result.name, result.content), [])
         if result.arguments in same:
             return False
         same.append(result.arguments)
@@ -88,3 +93,8 @@ class FormatRewardWrapper(EnvtuneWrapper):
         if calls == 0:
             return 0.0
         return (self._steps - self._breaches) / self._steps + self._correct / calls
+
+
+def _is_broken_call(reply: Reply) -> bool:
+    """Tell whether a message could not be read and was meant to call a tool."""
+    return reply.error is not None and "<tool_call>" in str(reply.message["content"])

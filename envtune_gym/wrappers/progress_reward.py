@@ -50,12 +50,15 @@ class ProgressRewardWrapper(EnvtuneWrapper):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, of which nothing has been paid."""
         observation, info = self.env.reset(seed=seed, options=options)
+        self._began_episode()
         self._paid = 0.0
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take a step, and pay for the turn if it ended one."""
         observation, _, terminated, truncated, info = self.env.step(action)
+        if self._began_episode():
+            self._paid = 0.0
         reward = 0.0
         if self.mode == "per_turn" or terminated or truncated:
             progress = self.unwrapped.episode.scorer.progress

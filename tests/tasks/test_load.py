@@ -41,7 +41,7 @@ def test_official_categories_and_the_message_of_returned_tools():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"source": "bfvl"}, "unknown task source 'bfvl'; known: 'generated', 'bfcl', or the path"),
+        ({"source": "bfvl"}, "unknown task source 'bfvl'; known: 'generated', 'bfcl', the path"),
         ({"source": "bfcl", "categories": ["easy"]}, "unknown category 'easy'; known: base, miss_func"),
         ({"source": "bfcl", "categories": []}, "categories is empty"),
         ({"source": "bfcl", "split": "dev"}, "unknown split 'dev'; known: train, val, test, all"),

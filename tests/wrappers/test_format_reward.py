@@ -58,9 +58,11 @@ def test_an_episode_starts_from_nothing(tasks):
     assert play(env, "files", [LS, DONE, DONE])[-1][1] == 2.0
 
 
-def test_a_strict_format_counts_a_plain_answer_as_a_broken_call(tasks):
+def test_an_unreadable_message_counts_as_a_call_only_if_it_begins_one(tasks):
     env = FormatRewardWrapper(make(tasks, strict_format=True))
-    assert play(env, "files", [LS, PLAIN, DONE, DONE])[-1][1] == pytest.approx(3 / 4 + 1 / 2)
+    assert play(env, "files", [LS, PLAIN, DONE, DONE])[-1][1] == pytest.approx(3 / 4 + 1)
+    assert play(env, "files", [LS, "<tool_call>[", DONE, DONE])[-1][1] == pytest.approx(3 / 4 + 1 / 2)
+    assert play(env, "files", ["<think>", DONE, DONE])[-1][1] == 0
 
 
 def test_any_end_pays(tasks):
