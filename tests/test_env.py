@@ -7,7 +7,8 @@ from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError, EpisodeError, UnknownTaskError
 from envtune_gym.info import StepInfo
 
-OPEN = '<tool_call>[{"name": "create_ticket", "arguments": {"title": "Lamp", "description": "The lamp is broken."}}]</tool_call>'
+LAMP = '{"name": "create_ticket", "arguments": {"title": "Lamp", "description": "The lamp is broken."}}'
+OPEN = f"<tool_call>[{LAMP}]</tool_call>"
 CLOSE = '{"name": "close_ticket", "arguments": {"ticket_id": 7}}'
 MEAN = '{"name": "mean", "arguments": {"numbers": [1, 2, 6]}}'
 READ = '<tool_call>[{"name": "get_ticket", "arguments": {"ticket_id": 7}}]</tool_call>'
@@ -223,7 +224,7 @@ def test_user_mistakes_get_one_line_and_change_nothing(ticket_task):
     for action in (None, 3, [ANSWER], b"x", {"content": "x"}):
         with pytest.raises(ConfigurationError, match="an action is a string"):
             env.step(action)
-    with pytest.raises(UnknownTaskError, match="no task 'tickets'.*similar: ticket"):
+    with pytest.raises(UnknownTaskError, match=r"no task 'tickets'.*similar: ticket"):
         env.reset(options={"task_id": "tickets"})
     with pytest.raises(ConfigurationError, match="unknown reset option 'taskid'; known: 'task_id'"):
         env.reset(options={"taskid": "ticket"})

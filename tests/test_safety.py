@@ -89,8 +89,7 @@ TEXTS = [
 
 
 def hostile():
-    for text in TEXTS:
-        yield text
+    yield from TEXTS
     for expression in EXPRESSIONS:
         yield expression
         yield f"[{expression}]"

@@ -153,7 +153,7 @@ def test_a_snapshot_of_other_domains_is_refused():
         world().restore(World(["MathAPI"], {}).snapshot())
 
 
-@given(st.lists(st.sampled_from(RANDOM_CALLS + ["place_order('Buy', 'AAPL', 1.5, 2)", "trading_logout()"]), max_size=8))
+@given(st.lists(st.sampled_from([*RANDOM_CALLS, "place_order('Buy', 'AAPL', 1.5, 2)", "trading_logout()"]), max_size=8))
 def test_interleaved_worlds_end_as_each_does_alone(calls):
     alone = world()
     for call in calls:
