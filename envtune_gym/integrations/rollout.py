@@ -1,0 +1,241 @@
+"""Many episodes at once: replies are sampled for all that wait, and each goes on at its own turn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import gymnasium as gym
+
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.engine import Engine, Generated
+from envtune_gym.integrations.tokens import ChatTemplate, Conversation, ToolRole
+
+__all__ = ["EpisodeRequest", "MakeEnv", "Rollout", "RolloutConfig", "RolloutRecord", "TruncatedBy", "play"]
+
+logger = logging.getLogger(__name__)
+
+MakeEnv = Callable[[], gym.Env[str, str]]
+TruncatedBy = Literal["", "env", "steps", "tokens"]
+
+_LARGEST_REWARD = 1e30
+"""Beyond it the trainer's float32 overflows; not a number is not below it either."""
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """The limits of an episode and how it is sampled."""
+
+    max_prompt_tokens: int = 4096
+    """Longest first prompt (tool documentation included); an episode with a longer one is not played."""
+    max_completion_tokens: int = 2048
+    """Most tokens after the first prompt, the environment's included; then the episode is cut (`"tokens"`)."""
+    max_new_tokens: int = 256
+    """Most tokens of one reply; a reply cut here goes to the environment as it is."""
+    max_steps: int = 20
+    """Most replies of an episode; then it is cut (`"steps"`)."""
+    tool_role: ToolRole = "auto"
+    """How tool results are shown: `"tool"` messages, a `"user"` message, or as the chat template suggests."""
+    batch_size: int = 64
+    """Conversations for which replies are sampled together."""
+
+    def __post_init__(self) -> None:
+        """Check the limits.
+
+        Raises:
+            ConfigurationError: If a limit is not positive.
+        """
+        for name, value in asdict(self).items():
+            if name != "tool_role" and value < 1:
+                raise ConfigurationError(f"{name} must be at least 1, not {value!r}")
+
+
+@dataclass(frozen=True)
+class EpisodeRequest:
+    """Which episode to play; equal requests start alike.
+
+    Attributes:
+        seed: Seed of the environment's reset.
+        task_id: The task; None lets the environment draw one by the seed.
+    """
+
+    seed: int
+    task_id: str | None = None
+
+
+@dataclass
+class RolloutRecord:
+    """What became of an episode; plain data.
+
+    Attributes:
+        task_id: The task that was played.
+        category: Its category.
+        seed: The seed of the reset.
+        reward: Sum of the episode's rewards; 0.0 if it broke.
+        success: Whether the benchmark's verdict was valid.
+        turns: Number of finished turns.
+        num_turns: Number of turns of the task.
+        steps: Number of replies.
+        calls: Number of tool calls that ran.
+        errors: Number of calls that failed, and of replies that could not be read.
+        hints: Number of texts that the feedback wrapper augmented: of results, and of replies that could not be read.
+        feedback: Level of feedback (`"off"` also where no wrapper gives any).
+        stage: The curriculum's stage; empty without one.
+        truncated_by: `"tokens"`: the token budget ended it. If tools had run in the last reply, their results are
+            not in the transcript, and nothing follows. `"steps"`: the limit of replies. `"env"`: the environment.
+            Empty if the episode ran to its end.
+        broken: Why the rollout could not be carried on; empty if nothing broke.
+    """
+
+    task_id: str = ""
+    category: str = ""
+    seed: int = 0
+    reward: float = 0.0
+    success: bool = False
+    turns: int = 0
+    num_turns: int = 0
+    steps: int = 0
+    calls: int = 0
+    errors: int = 0
+    hints: int = 0
+    feedback: str = "off"
+    stage: str = ""
+    truncated_by: TruncatedBy = ""
+    broken: str = ""
+
+
+@dataclass
+class Rollout:
+    """One episode in its own environment.
+
+    Whatever goes wrong inside ends this rollout alone: it is marked as broken, keeps the tokens that it has, and is
+    worth 0.0.
+
+    Attributes:
+        env: The environment, which nobody else uses.
+        template: The chat template.
+        config: The limits.
+        request: The episode to play.
+        record: What has become of it so far.
+        conversation: Its tokens; empty if it broke before the first prompt stood.
+        over: Whether it has ended.
+    """
+
+    env: gym.Env[str, str]
+    template: ChatTemplate
+    config: RolloutConfig
+    request: EpisodeRequest
+    record: RolloutRecord = field(default_factory=RolloutRecord)
+    conversation: Conversation = field(init=False)
+    over: bool = False
+
+    def __post_init__(self) -> None:
+        """Begin with an empty conversation."""
+        self.conversation = Conversation(self.template)
+
+    def start(self) -> None:
+        """Reset the environment and make the first prompt."""
+        self.record.seed = self.request.seed
+        try:
+            self._start()
+        except Exception as error:  # whatever an environment raises must not stop the other rollouts
+            self._break(error)
+
+    def advance(self, reply: Generated) -> None:
+        """Take the sampled reply, step the environment and make the next prompt."""
+        try:
+            self._advance(reply)
+        except Exception as error:  # as above
+            self._break(error)
+
+    @property
+    def limit(self) -> int:
+        """The most tokens that the next reply may have."""
+        return min(self.config.max_new_tokens, self._room)
+
+    @property
+    def _room(self) -> int:
+        return self.config.max_completion_tokens - len(self.conversation.completion_ids)
+
+    def _start(self) -> None:
+        options = None if self.request.task_id is None else {"task_id": self.request.task_id}
+        _, info = self.env.reset(seed=self.request.seed, options=options)
+        self.record.task_id = info["task_id"]
+        self.record.category = info["category"]
+        self.record.num_turns = info["num_turns"]
+        self.record.feedback = info.get("feedback", "off")
+        self.record.stage = info.get("stage", "")
+        conversation = Conversation(self.template)
+        conversation.open(info["messages"])
+        length = len(conversation.prompt_ids)
+        if not 0 < length <= self.config.max_prompt_tokens:
+            raise ValueError(f"the prompt has {length} tokens; max_prompt_tokens is {self.config.max_prompt_tokens}")
+        self.conversation = conversation
+
+    def _advance(self, reply: Generated) -> None:
+        text = self.conversation.add_reply(reply.ids, reply.logprobs)
+        if reply.error:
+            raise ArithmeticError(reply.error)
+        self.record.steps += 1
+        if self._room == 0 and reply.ids[-1] != self.template.end_id:
+            self._truncate("tokens")  # cut off in the middle: half a reply must not run
+            return
+        observation, reward, terminated, truncated, info = self.env.step(text)
+        self._take_stock(float(reward), info)
+        if terminated:
+            self.over = True
+        elif truncated:
+            self._truncate("env")
+        elif self.record.steps == self.config.max_steps:
+            self._truncate("steps")
+        elif not self.conversation.add_messages(info["messages"], observation, self._room - 1):
+            self._truncate("tokens")
+
+    def _take_stock(self, reward: float, info: dict[str, Any]) -> None:
+        """Enter a step's outcome into the record."""
+        record, results = self.record, info["tool_results"]
+        total = record.reward + reward
+        if not abs(total) < _LARGEST_REWARD:
+            raise ArithmeticError(f"the environment's reward is {reward}")
+        record.reward = total
+        record.success = info.get("success", False)
+        record.turns = len(info["turn_results"])
+        record.calls += len(results)
+        record.errors += sum(result["error"] is not None for result in results) + ("parse_error" in info)
+        record.hints += _hints(info)
+
+    def _truncate(self, cause: TruncatedBy) -> None:
+        self.record.truncated_by = cause
+        self.over = True
+
+    def _break(self, error: Exception) -> None:
+        self.record.broken = f"{type(error).__name__}: {error}"
+        self.record.reward = 0.0
+        self.over = True
+        logger.warning("rollout of task %r broke: %s", self.record.task_id, self.record.broken)
+
+
+def _hints(info: dict[str, Any]) -> int:
+    """Return how many of a step's texts are not the official ones."""
+    if "parse_error" in info:
+        return sum(m["content"] != info["parse_error"] for m in info["messages"] if m["role"] == "tool")
+    results = info["tool_results"]
+    return sum(result.get("official", result["content"]) != result["content"] for result in results)
+
+
+def play(rollouts: Sequence[Rollout], engine: Engine) -> None:
+    """Play rollouts to their ends, sampling the replies of all that wait in one go.
+
+    Args:
+        rollouts: Rollouts that have not begun, each with its own environment.
+        engine: What samples the replies.
+    """
+    for rollout in rollouts:
+        rollout.start()
+    while waiting := [rollout for rollout in rollouts if not rollout.over]:
+        prompts = [rollout.conversation.ids for rollout in waiting]
+        replies = engine.generate(prompts, [rollout.limit for rollout in waiting])
+        for rollout, reply in zip(waiting, replies, strict=True):
+            rollout.advance(reply)

@@ -1,0 +1,208 @@
+"""TRL's `GRPOTrainer` over the environments: a `rollout_func`, the reward it feeds, and the rows it reads.
+
+The trainer's own tool loop (`environment_factory`) ends an episode at the first message without a call, so user turns
+would never come, and offers every public method of an environment to the model. `rollout_func` has neither fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+from trl.models import unwrap_model_for_generation
+
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.engine import TransformersEngine
+from envtune_gym.integrations.rollout import EpisodeRequest, MakeEnv, Rollout, RolloutConfig, RolloutRecord, play
+from envtune_gym.integrations.tokens import ChatTemplate, Message
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+    from trl import GRPOTrainer
+
+__all__ = ["EpisodePlayer", "environment_reward", "episode_rows", "make_rollout_func"]
+
+Env = gym.Env[str, str]
+RolloutFunc = Callable[[list[list[Message]], "GRPOTrainer"], dict[str, list[Any]]]
+
+
+def episode_rows(requests: Iterable[EpisodeRequest]) -> list[dict[str, list[Message]]]:
+    """Return dataset rows, one an episode, for a trainer with a `rollout_func` of this module.
+
+    TRL hands a rollout function the `prompt` column and nothing else, so the row's only message carries the request;
+    what the model reads is made at the environment's reset. Rows that TRL repeats for a group start alike.
+
+    Args:
+        requests: The episodes to play.
+    """
+    return [{"prompt": [{"role": "user", "content": request.task_id or "", **asdict(request)}]} for request in requests]
+
+
+class EpisodePlayer:
+    """Plays episodes with a trainer's present model, each in an environment of its own.
+
+    Environments are kept and reset from batch to batch, except those whose rollout broke. Models sharded over
+    processes (FSDP, ZeRO-3) are not supported, as the number of forward passes differs between processes.
+
+    Args:
+        make_env: Makes an environment, wrappers included.
+        tokenizer: The model's tokenizer, with a chat template.
+        config: The limits of an episode.
+        prepare: Called with each environment before each batch; sets, say, the stage of a curriculum, so that it is
+            the same for a whole group.
+
+    Raises:
+        ChatTemplateError: If the template cannot carry a growing conversation.
+        ConfigurationError: If the environment has the `openai` action format.
+    """
+
+    def __init__(
+        self,
+        make_env: MakeEnv,
+        tokenizer: PreTrainedTokenizerBase,
+        config: RolloutConfig | None = None,
+        prepare: Callable[[Env], None] | None = None,
+    ) -> None:
+        self.config = config or RolloutConfig()
+        self.template = ChatTemplate(tokenizer, self.config.tool_role)
+        self._make_env = make_env
+        self._prepare = prepare
+        self._envs = [make_env()]
+        if getattr(self._envs[0].unwrapped, "action_format", None) == "openai":
+            raise ConfigurationError(
+                'train with action_format="tool_call" or "python": in "openai" the tools travel beside the messages, '
+                "and those that appear later would change what the template has rendered before"
+            )
+
+    def __call__(self, requests: Sequence[EpisodeRequest], trainer: GRPOTrainer) -> list[Rollout]:
+        """Play one episode for each request; return them played to their ends.
+
+        Args:
+            requests: The episodes; equal ones start alike and share nothing.
+            trainer: Its model samples the replies at its temperature.
+
+        Raises:
+            ConfigurationError: If the token budgets exceed the model's context.
+        """
+        _check_context(trainer, self.config)
+        self._envs += [self._make_env() for _ in range(len(requests) - len(self._envs))]
+        rollouts = [
+            Rollout(env, self.template, self.config, request)
+            for env, request in zip(self._envs, requests, strict=False)
+        ]
+        if self._prepare is not None:
+            for rollout in rollouts:
+                self._prepare(rollout.env)
+        with (
+            unwrap_model_for_generation(
+                trainer.model_wrapped,
+                trainer.accelerator,
+                gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
+            ) as model,
+            trainer.accelerator.autocast(),
+        ):
+            end_ids = {self.template.end_id, *trainer.eos_token_ids}
+            play(rollouts, TransformersEngine(model, end_ids, trainer.temperature, self.config.batch_size))
+        for index, rollout in enumerate(rollouts):
+            if rollout.record.broken:
+                self._envs[index] = self._make_env()
+        return rollouts
+
+
+def make_rollout_func(
+    player: EpisodePlayer, on_batch: Callable[[list[RolloutRecord]], None] | None = None
+) -> RolloutFunc:
+    """Return a `rollout_func` for `GRPOTrainer`.
+
+    Its extra fields are `env_mask` (1 on the model's own tokens), `episode_reward` (finite, 0.0 for a rollout that
+    broke) and `rollout` (the `RolloutRecord` as a dict); `environment_reward` reads the last two.
+
+    Args:
+        player: Plays the episodes of `episode_rows`.
+        on_batch: Called with the records of each batch of rollouts.
+    """
+
+    def rollout_func(prompts: list[list[Message]], trainer: GRPOTrainer) -> dict[str, list[Any]]:
+        rollouts = player(list(map(_request, prompts)), trainer)
+        if on_batch is not None:
+            on_batch([rollout.record for rollout in rollouts])
+        return _columns(rollouts, player.template.end_id)
+
+    return rollout_func
+
+
+def environment_reward(
+    episode_reward: Sequence[float],
+    rollout: Sequence[dict[str, Any]],
+    log_metric: Callable[[str, float], None] | None = None,
+    **_: Any,
+) -> list[float]:
+    """Reward function for `GRPOTrainer`: the sum of the environment's rewards, with statistics for the trainer's log.
+
+    Args:
+        episode_reward: The rollout function's extra field of that name.
+        rollout: Likewise: the records.
+        log_metric: TRL's hook for metrics.
+    """
+    if log_metric is not None:
+        for name, value in _statistics(rollout).items():
+            log_metric(f"rollout/{name}", value)
+    return list(episode_reward)
+
+
+def _statistics(records: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return means over a batch of records: fractions of rollouts, numbers a rollout, and hints an error."""
+    count, errors = len(records), sum(record["errors"] for record in records)
+    return {
+        "success": sum(record["success"] for record in records) / count,
+        "turns": sum(record["turns"] for record in records) / count,
+        "steps": sum(record["steps"] for record in records) / count,
+        "calls": sum(record["calls"] for record in records) / count,
+        "errors": errors / count,
+        "hints": sum(record["hints"] for record in records) / count,
+        "broken": sum(bool(record["broken"]) for record in records) / count,
+        **{
+            f"truncated_by_{cause}": sum(record["truncated_by"] == cause for record in records) / count
+            for cause in ("env", "steps", "tokens")
+        },
+    }
+
+
+def _request(prompt: list[Message]) -> EpisodeRequest:
+    """Return the request that a row of `episode_rows` carries."""
+    message = prompt[-1]
+    if "seed" not in message:
+        raise ConfigurationError("the dataset's prompts carry no episode; make the rows with episode_rows()")
+    return EpisodeRequest(int(message["seed"]), message.get("task_id"))
+
+
+def _columns(rollouts: Sequence[Rollout], end_id: int) -> dict[str, list[Any]]:
+    """Return what TRL reads; a rollout that broke before its first token gets an end token that is masked out."""
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("prompt_ids", "completion_ids", "logprobs", "env_mask", "episode_reward", "rollout")
+    }
+    for rollout in rollouts:
+        conversation = rollout.conversation
+        columns["prompt_ids"].append(conversation.prompt_ids or [end_id])
+        columns["completion_ids"].append(conversation.completion_ids or [end_id])
+        columns["logprobs"].append(conversation.logprobs or [0.0])
+        columns["env_mask"].append(conversation.mask or [0])
+        columns["episode_reward"].append(rollout.record.reward)
+        columns["rollout"].append(asdict(rollout.record))
+    return columns
+
+
+def _check_context(trainer: GRPOTrainer, config: RolloutConfig) -> None:
+    """Refuse budgets that the model's context cannot hold.
+
+    Raises:
+        ConfigurationError: If they are too large.
+    """
+    context = getattr(trainer.model.config, "max_position_embeddings", None)
+    wanted = config.max_prompt_tokens + config.max_completion_tokens
+    if context is not None and wanted > context:
+        raise ConfigurationError(
+            f"max_prompt_tokens + max_completion_tokens is {wanted}, more than the model's context of {context} tokens"
+        )

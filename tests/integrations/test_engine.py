@@ -1,0 +1,83 @@
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.engine import TransformersEngine
+
+PROMPTS = [[7, 8, 9, 10, 11, 12], [20, 21], [30, 31, 32, 33], [40]]
+
+
+def teacher_forced(model, prompt, ids, temperature):
+    with torch.no_grad():
+        logits = model(torch.tensor([[*prompt, *ids]])).logits[0, len(prompt) - 1 : -1]
+    return (logits / temperature).log_softmax(-1).gather(1, torch.tensor(ids)[:, None])[:, 0]
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 8])
+@pytest.mark.parametrize("temperature", [1.0, 0.4])
+def test_log_probabilities_are_those_of_a_forward_pass_over_the_whole(model, batch_size, temperature):
+    engine = TransformersEngine(model, end_ids={2}, temperature=temperature, batch_size=batch_size)
+    for prompt, reply in zip(PROMPTS, engine.generate(PROMPTS, [9, 14, 5, 12]), strict=True):
+        assert len(reply.ids) == len(reply.logprobs) > 0
+        expected = teacher_forced(model, prompt, reply.ids, temperature)
+        torch.testing.assert_close(torch.tensor(reply.logprobs), expected, atol=1e-4, rtol=0)
+
+
+def test_models_with_absolute_positions_are_not_misled_by_padding():
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=64, n_positions=64, n_embd=16, n_layer=2, n_head=2, initializer_range=0.5)
+    model = GPT2LMHeadModel(config).eval()
+    for prompt, reply in zip(PROMPTS, TransformersEngine(model, {2}).generate(PROMPTS, [8] * 4), strict=True):
+        expected = teacher_forced(model, prompt, reply.ids, temperature=1.0)
+        torch.testing.assert_close(torch.tensor(reply.logprobs), expected, atol=1e-4, rtol=0)
+
+
+def test_a_reply_ends_with_its_end_token_or_at_its_own_limit(model):
+    ends = set(range(0, 200))
+    limits = [1, 6, 3, 30]
+    replies = [r for _ in range(10) for r in TransformersEngine(model, ends).generate(PROMPTS, limits)]
+    for reply, limit in zip(replies, limits * 10, strict=True):
+        assert not set(reply.ids[:-1]) & ends
+        assert reply.ids[-1] in ends or len(reply.ids) == limit
+    assert {len(reply.ids) for reply in replies} > {1, 3}
+
+
+def test_near_zero_temperature_is_greedy_decoding(model):
+    replies = TransformersEngine(model, {2}, temperature=1e-4).generate(PROMPTS, [10] * 4)
+    for prompt, reply in zip(PROMPTS, replies, strict=True):
+        ids = torch.tensor([prompt])
+        greedy = model.generate(
+            ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=10, eos_token_id=2
+        )
+        assert reply.ids == greedy[0, len(prompt) :].tolist()
+
+
+def test_a_seed_gives_the_same_replies(model):
+    engine = TransformersEngine(model, {2})
+    torch.manual_seed(3)
+    first = engine.generate(PROMPTS, [8] * 4)
+    torch.manual_seed(3)
+    assert engine.generate(PROMPTS, [8] * 4) == first
+
+
+def test_logits_that_are_not_finite_end_their_row_alone(model):
+    with torch.no_grad():
+        model.model.embed_tokens.weight[31] = torch.nan
+    healthy, _, poisoned, other = TransformersEngine(model, {2}, temperature=1e-4).generate(PROMPTS, [6] * 4)
+    assert poisoned.ids == []
+    assert "not finite" in poisoned.error
+    assert (healthy.error, other.error) == ("", "")
+    assert len(healthy.ids) == 6 or healthy.ids[-1] == 2
+
+
+def test_the_models_mode_is_put_back(model):
+    model.train()
+    TransformersEngine(model, {2}).generate([[5]], [2])
+    assert model.training
+
+
+@pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": float("nan")}, {"batch_size": 0}])
+def test_bad_options_are_refused(model, options):
+    with pytest.raises(ConfigurationError):
+        TransformersEngine(model, {2}, **options)

