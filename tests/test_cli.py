@@ -61,7 +61,7 @@ def test_a_bare_install_says_how_to_add_the_command_line(missing):
         ("tasks", "command"),
         ("replay --limit some", "--limit"),
         ("replay --limit 0", "--limit"),
-        ("replay --tasks nowhere", "'generated', 'bfcl', or the path"),
+        ("replay --tasks nowhere", "'generated', 'bfcl', the path"),
         ("replay --tasks absent.jsonl", "absent.jsonl"),
         ("tasks list --domains Nowhere", "TravelAPI"),
         ("tasks list --split exam", "train, val, test"),
