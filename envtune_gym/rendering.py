@@ -58,7 +58,10 @@ def _dumps(value: dict[Any, Any]) -> str:
     """Return `json.dumps(value)`, with large known parts taken from memory."""
     for part in value.values():
         kind = type(part)
-        if (kind is str and len(part) > _LONG) or (kind in (list, dict) and id(part) in _constants):
+        if kind is str:
+            if len(part) > _LONG:
+                return _dumps_in_parts(value)
+        elif (kind is list or kind is dict) and id(part) in _constants:
             return _dumps_in_parts(value)
     if _encode is None:
         return _encoder.encode(value)

@@ -132,7 +132,7 @@ class EpisodeScorer:
     def __init__(self, task: Task) -> None:
         self._task = task
         self._truth = ground_truth(task)
-        self._results: Counter[str] = Counter()
+        self._results: dict[str, int] = {}
         self.turns: list[TurnResult] = []
 
     def new_world(self) -> World:
@@ -148,11 +148,16 @@ class EpisodeScorer:
         """
         turn = len(self.turns)
         truth = self._task.ground_truth[turn]
-        for results in results_by_step:
-            self._results.update(results)
-        wrong = tuple(world.differing_domains(self._truth.states[turn]))
         seen = self._results
-        response_ok = all(seen[text] >= count for text, count in self._truth.results[turn].items())
+        for results in results_by_step:
+            for text in results:
+                seen[text] = seen.get(text, 0) + 1
+        wrong = tuple(world.differing_domains(self._truth.states[turn]))
+        response_ok = True
+        for text, count in self._truth.results[turn].items():
+            if seen.get(text, 0) < count:
+                response_ok = False
+                break
         error = None
         if truth:
             if _is_empty(results_by_step):

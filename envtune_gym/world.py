@@ -206,7 +206,7 @@ class World:
         failure: Exception | None = None
         try:
             try:
-                if args or not _all_scalars(kwargs):
+                if args or not _SCALARS.issuperset(map(type, kwargs.values())):
                     args = tuple([self._value(value) for value in args])
                     kwargs = {key: self._value(value) for key, value in kwargs.items()}
                 result = tool.function(self._own(tool.domain), *args, **kwargs)
@@ -305,13 +305,6 @@ def _size(value: Any) -> tuple[int, int, int]:
         elif isinstance(item, (list, tuple, set)):
             pending += [(part, depth + 1) for part in item]
     return items, characters, deepest
-
-
-def _all_scalars(kwargs: Mapping[str, Any]) -> bool:
-    for value in kwargs.values():  # noqa: SIM110 (a generator would double the time)
-        if type(value) not in _SCALARS:
-            return False
-    return True
 
 
 def _shown(value: Any) -> Any:
