@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from envtune_gym.callsyntax import Call
 from envtune_gym.errors import ConfigurationError, TaskError
@@ -25,8 +25,6 @@ RESPONSE_MISMATCH = "multi_turn:execution_response_mismatch"
 FORCE_TERMINATED = "multi_turn:force_terminated"
 
 _TASKS_KEPT = 1024
-
-T = TypeVar("T")
 
 
 class TurnResult(NamedTuple):
@@ -204,7 +202,13 @@ def score_trajectory(task: Task, steps_per_turn: Sequence[Sequence[Sequence[str 
     scorer = EpisodeScorer(task)
     world = scorer.new_world()
     for steps in steps_per_turn[: task.num_turns]:
-        results = [[_run(world, call) for call in _calls(step)] for step in _calls(steps)]
+        results = []
+        for step in steps:
+            if isinstance(step, str):  # its characters would pass for calls
+                raise ConfigurationError(
+                    f"a trajectory is a list (turns) of lists (steps) of lists of calls; found {step!r}"
+                )
+            results.append([world.execute(c) if isinstance(c, str) else world.run(c).content for c in step])
         scorer.close_turn(world, results)
     verdict = scorer.verdict()
     if len(steps_per_turn) > task.num_turns:
@@ -212,22 +216,11 @@ def score_trajectory(task: Task, steps_per_turn: Sequence[Sequence[Sequence[str 
     return verdict
 
 
-def _calls(level: Sequence[T]) -> Sequence[T]:
-    """Return a turn or a step as it is, unless it is a text: its characters would pass for calls."""
-    if isinstance(level, str):
-        raise ConfigurationError(f"a trajectory is a list (turns) of lists (steps) of lists of calls; found {level!r}")
-    return level
-
-
-def _run(world: World, call: str | Call) -> str:
-    return world.run(call).content if isinstance(call, Call) else world.execute(call)
+def _is_empty(steps: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a turn counts as empty officially: no step at all, or a single one without calls."""
+    return not steps or (len(steps) == 1 and not steps[0])
 
 
 def _calls_are_wrong_when_unscored(task: Task) -> bool:
     """Tell whether a turn without ground truth is one that asks for something impossible yet."""
     return any(category in ("miss_func", "miss_param") for category in task.category.split("+"))
-
-
-def _is_empty(steps: Sequence[Sequence[str]]) -> bool:
-    """Tell whether a turn counts as empty officially: no step at all, or a single one without calls."""
-    return not steps or (len(steps) == 1 and not steps[0])

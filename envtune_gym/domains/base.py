@@ -234,7 +234,13 @@ class Domain:
     def fork(self) -> Self:
         """Return an independent copy that will behave the same from here on."""
         copy = type(self).__new__(type(self))
+        ours, theirs = self.__dict__, copy.__dict__
         for name in (*self.state_fields, *self.hidden_fields):
-            value = getattr(self, name)
-            copy.__dict__[name] = value.fork() if isinstance(value, LazyRandom) else copy_plain(value)
+            value = ours[name]
+            kind = type(value)
+            if kind in _CONTAINERS:
+                value = copy_plain(value)
+            elif kind is LazyRandom:
+                value = value.fork()
+            theirs[name] = value
         return copy
