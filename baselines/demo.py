@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
 import grpo
@@ -75,11 +76,15 @@ def replay_all(console: Console) -> ReplayReport:
 
 def train_a_little(console: Console) -> RunLog:
     """Train the small model for a few updates; show where the results are."""
-    shutil.rmtree(ARGS.out, ignore_errors=True)
+    if Path(ARGS.out).exists():
+        console.print(f"replacing the results of an earlier demo in {ARGS.out}")
+        shutil.rmtree(ARGS.out)
     tasks = training_tasks()
     console.print(
         f"training {ARGS.model} on {len(tasks)} short tasks of {' and '.join(DOMAINS)} (train split): "
-        f"{ARGS.batches} updates of {ARGS.groups} task x {ARGS.group_size} rollouts; some minutes on a CPU"
+        f"{ARGS.batches} updates of {ARGS.groups} task x {ARGS.group_size} rollouts; some minutes on a CPU\n"
+        "flat: share of groups whose rewards are all equal, which teach nothing; cut: share of rollouts that a limit "
+        "ended; clip: share of tokens at the clip range"
     )
     return grpo.train(ARGS, tasks, STAGES)
 
@@ -92,6 +97,7 @@ def training_tasks() -> TaskSet:
 
 def main() -> None:
     """Run the demo; exit with 1 if a ground truth was not called solved."""
+    ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter).parse_args()
     console, start = Console(), time.monotonic()
     try:
         console.rule("1. The official tasks through the environments")

@@ -138,7 +138,9 @@ class TaskSet(Sequence[Task]):
         """
         index = self._find(task_id) if isinstance(task_id, str) else None
         if index is None:
-            raise UnknownTaskError(f"no task {task_id!r} in {self!r}{self._similar(task_id)}")
+            raise UnknownTaskError(
+                f"no task {task_id!r} among the tasks of {self._source.name}{self._similar(task_id)}"
+            )
         return self._source.task(index)
 
     def filter(self, predicate: Callable[[Task], bool]) -> Self:

@@ -59,11 +59,11 @@ def _ask_price(draft: Draft, flight: dict[str, str], spoken: str) -> None:
     """Open a turn that asks what a flight costs, and look it up."""
     origin, target, seat = flight["travel_from"], flight["travel_to"], flight["travel_class"]
     draft.ask(
-        f"What does a {seat} class flight from {origin} to {target} cost on {spoken}?",
+        f"What does a flight in {seat} class from {origin} to {target} cost on {spoken}?",
         f"I want to fly from {origin} to {target} on {spoken}, in {seat} class. Get me the price.",
         f"Quote me a flight in {seat} class, {origin} to {target}, on {spoken}.",
         vague=(
-            f"What does a {seat} class flight from {origin} to {target} cost on the day I have in mind?",
+            f"What does a flight in {seat} class from {origin} to {target} cost on the day I have in mind?",
             f"Quote me a flight from {origin} to {target} in {seat} class.",
         ),
         answer=(f"The day is {spoken}.", f"I want to fly on {spoken}."),
@@ -185,8 +185,8 @@ def plan_a_budget(draft: Draft) -> None:
     draft.ask(
         f"What is the price of a flight from the first to the second on {spoken} in {seat} class?",
         f"Get the cost of flying from {origin} to {target} on {spoken}, {seat} class.",
-        f"How much would a {seat} class seat from {origin} to {target} cost on {spoken}?",
-        vague=(f"How much would a {seat} class seat from {origin} to {target} cost?",),
+        f"How much would a seat in {seat} class from {origin} to {target} cost on {spoken}?",
+        vague=(f"How much would a seat in {seat} class from {origin} to {target} cost?",),
         answer=(f"On {spoken}.", f"The day is {spoken}."),
         withhold=("get_flight_cost",),
     )
