@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["ConfigurationError", "DataError", "EnvtuneError", "EpisodeError", "TaskError", "UnknownTaskError"]
+__all__ = [
+    "ConfigurationError",
+    "DataError",
+    "EnvtuneError",
+    "EpisodeError",
+    "ServerError",
+    "TaskError",
+    "UnknownTaskError",
+]
 
 
 class EnvtuneError(Exception):
@@ -31,3 +39,7 @@ class UnknownTaskError(EnvtuneError, KeyError):
 
 class EpisodeError(EnvtuneError, RuntimeError):
     """A step taken before `reset`, or after the episode has ended."""
+
+
+class ServerError(EnvtuneError, RuntimeError):
+    """A server that cannot be reached, refuses a request, or keeps failing after all retries."""

@@ -62,6 +62,8 @@ class StepInfo(TypedDict, total=False):
         success: The benchmark's verdict; only on the last step.
         error_type: The official name of what failed first; only on the last step of an episode that failed.
         feedback: Level of feedback; only under `AugmentedFeedbackWrapper`.
+        dropped_hints: Hints of this step that gave something away; only under `AugmentedFeedbackWrapper` with
+            `check_leaks=True`, at a level other than `off`.
         stage: Name of the stage; only under `CurriculumWrapper`.
     """
 
@@ -80,4 +82,5 @@ class StepInfo(TypedDict, total=False):
     success: bool
     error_type: str
     feedback: str
+    dropped_hints: int
     stage: str

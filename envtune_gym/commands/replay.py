@@ -14,9 +14,8 @@ from envtune_gym.calls import ActionFormat, Decoder
 from envtune_gym.commands.output import Json, examples, percent, print_json, print_line, print_table, progress
 from envtune_gym.commands.selection import Selection, takes_selection
 from envtune_gym.env import Offer
-from envtune_gym.errors import ConfigurationError, DataError
+from envtune_gym.errors import DataError
 from envtune_gym.evaluation import EpisodeRecord, Oracle, RecordedActions, ReplayReport, Summary, replay
-from envtune_gym.tasks import TaskSet
 
 __all__ = ["EXAMPLES", "replay_command"]
 
@@ -56,7 +55,7 @@ def replay_command(
         tasks = selection.load()
     else:
         player = RecordedActions(actions, action_format)
-        tasks = selection.choose(_recorded_tasks(selection, player))
+        tasks = selection.load_recorded(player.task_ids)
     with _writing(out) as write, progress("replay", len(tasks)) as advance:
 
         def note(episode: EpisodeRecord) -> None:
@@ -70,22 +69,6 @@ def replay_command(
         _print_report(report)
     if report.failed:
         raise typer.Exit(1)
-
-
-def _recorded_tasks(selection: Selection, recorded: RecordedActions) -> TaskSet:
-    """Return the tasks that a file has actions for and that meet the conditions.
-
-    Raises:
-        UnknownTaskError: If the source has no task of a recorded id at all.
-        ConfigurationError: If no task is left.
-    """
-    everything = Selection(tasks=selection.tasks).open()
-    wanted = selection.open()
-    tasks = [everything.get(task_id) for task_id in recorded.task_ids]
-    chosen = [task for task in tasks if task.id in wanted]
-    if not chosen:
-        raise ConfigurationError("no selected task has recorded actions; loosen the selection")
-    return TaskSet(chosen)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
 
@@ -93,6 +93,24 @@ class Selection:
             DataError: As `open` does.
         """
         return self.choose(self.open())
+
+    def load_recorded(self, task_ids: Iterable[str]) -> TaskSet:
+        """Return the chosen ones of some tasks that a file has recorded.
+
+        Args:
+            task_ids: Their ids, each once.
+
+        Raises:
+            UnknownTaskError: If the source has no task of an id at all.
+            ConfigurationError: If no task is left.
+        """
+        everything = Selection(tasks=self.tasks).open()
+        wanted = self.open()
+        recorded = [everything.get(task_id) for task_id in task_ids]
+        chosen = [task for task in recorded if task.id in wanted]
+        if not chosen:
+            raise ConfigurationError("no selected task has recorded actions; loosen the selection")
+        return self.choose(TaskSet(chosen))
 
 
 def takes_selection(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""Actions that were recorded in a file, one task a line, to be played again.
+"""Actions that were recorded in a file, one episode a line, to be played again.
 
 A line is a JSON object with `task_id` and one of:
 
@@ -7,7 +7,7 @@ A line is a JSON object with `task_id` and one of:
 - `steps`: for each turn the steps, for each step its calls in Python syntax, such as
   `[[["cd(folder='docs')", "ls()"]], []]`. They are written out in the action format, and each turn gets an answer.
 
-Other keys are ignored.
+Other keys are ignored. `RecordedActions` plays one episode of each task; `read_episodes` admits several.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from envtune_gym.errors import DataError, UnknownTaskError
 from envtune_gym.evaluation.script import script
 from envtune_gym.tasks import Task
 
-__all__ = ["RecordedActions"]
+__all__ = ["RecordedActions", "RecordedEpisode", "read_episodes"]
 
 
-class _Line(BaseModel):
+class RecordedEpisode(BaseModel):
+    """A line of the file; the module says what it holds."""
+
     task_id: str = Field(min_length=1)
     messages: list[str] | None = None
     steps: list[list[list[str]]] | None = None
@@ -39,6 +41,26 @@ class _Line(BaseModel):
         if (self.messages is None) == (self.steps is None):
             raise ValueError("give either 'messages' or 'steps'")
         return self
+
+    def play(self, task: Task, action_format: ActionFormat, where: str) -> list[str]:
+        """Return the assistant messages.
+
+        Args:
+            task: The task that the line is about.
+            action_format: The format that `steps` are written out in.
+            where: Where the line stands, for error messages.
+
+        Raises:
+            DataError: If a recorded step is not a call.
+            ConfigurationError: If the format cannot hold a recorded call.
+        """
+        if self.messages is not None:
+            return list(self.messages)
+        try:
+            turns = [[[parse_call(text) for text in step] for step in steps] for steps in self.steps or ()]
+        except CallSyntaxError as error:
+            raise DataError(f"{where}, task {task.id!r}: {error}; record raw texts as 'messages'") from None
+        return script(task, turns, action_format)
 
 
 class RecordedActions:
@@ -56,7 +78,7 @@ class RecordedActions:
         self.name = f"actions of {os.fspath(path)}"
         self.action_format = action_format
         self._path = Path(path)
-        self._lines = _read(self._path)
+        self._lines = _by_task(self._path)
 
     @property
     def task_ids(self) -> list[str]:
@@ -74,38 +96,39 @@ class RecordedActions:
         line = self._lines.get(task.id)
         if line is None:
             raise UnknownTaskError(f"{self._path} has no actions for task {task.id!r}")
-        if line.messages is not None:
-            return list(line.messages)
-        try:
-            turns = [[[parse_call(text) for text in step] for step in steps] for steps in line.steps or ()]
-        except CallSyntaxError as error:
-            raise DataError(f"{self._path}, task {task.id!r}: {error}; record raw texts as 'messages'") from None
-        return script(task, turns, self.action_format)
+        return line.play(task, self.action_format, str(self._path))
 
 
-def _read(path: Path) -> dict[str, _Line]:
+def read_episodes(path: Path) -> list[tuple[str, RecordedEpisode]]:
+    """Return all episodes of a file, each with the place where it stands.
+
+    Raises:
+        DataError: If the file cannot be read or has none, or a line is broken.
+    """
     try:
         text = path.expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         raise DataError(f"cannot read the actions {path}: {error}") from error
-    lines: dict[str, _Line] = {}
-    for number, content in enumerate(text.split("\n"), start=1):
-        if not content.strip():
-            continue
-        where = f"{path}, line {number}"
-        line = _parse(content, where)
+    numbered = enumerate(text.split("\n"), start=1)
+    places = [(f"{path}, line {number}", content) for number, content in numbered if content.strip()]
+    if not places:
+        raise DataError(f"{path} holds no actions; each line is an object with 'task_id' and 'messages' or 'steps'")
+    return [(where, _parse(content, where)) for where, content in places]
+
+
+def _by_task(path: Path) -> dict[str, RecordedEpisode]:
+    lines: dict[str, RecordedEpisode] = {}
+    for where, line in read_episodes(path):
         if line.task_id in lines:
             raise DataError(f"{where}: task_id: {line.task_id!r} stands in an earlier line already")
         lines[line.task_id] = line
-    if not lines:
-        raise DataError(f"{path} holds no actions; each line is an object with 'task_id' and 'messages' or 'steps'")
     return lines
 
 
-def _parse(content: str, where: str) -> _Line:
+def _parse(content: str, where: str) -> RecordedEpisode:
     try:
         data: Any = json.loads(content)
-        return _Line.model_validate(data)
+        return RecordedEpisode.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))

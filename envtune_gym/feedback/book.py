@@ -8,7 +8,9 @@ domain's name, that loads a sequence of `HintRule`.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -22,14 +24,31 @@ from envtune_gym.errors import ConfigurationError
 from envtune_gym.feedback import general
 from envtune_gym.feedback.rules import HintRule
 
-__all__ = ["GENERAL", "HintBook", "default_book", "domain_rules"]
+__all__ = ["GENERAL", "Hint", "HintBook", "default_book", "domain_rules"]
 
 GENERAL = "general"
 """Under this name, in place of a domain's, stand the rules for what goes wrong outside a tool."""
 
 
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A text for an error, and where it comes from.
+
+    Attributes:
+        text: The text.
+        rule: The rule that it was made by.
+        error: The error that it is about, with what the documentation adds to it.
+    """
+
+    text: str
+    rule: HintRule
+    error: ToolError
+
+
 class HintBook:
     """Hint rules by domain; the first rule of a domain that applies is used, then the first general one.
+
+    A rule applies if it is about such an error, and if the error has the values that its text speaks of.
 
     Args:
         rules: The rules by the name of their domain, or by `"general"`.
@@ -44,6 +63,7 @@ class HintBook:
             if name not in known:
                 raise ConfigurationError(f"hints for an unknown domain {name!r}; known: {', '.join(known)}")
         self.rules: dict[str, tuple[HintRule, ...]] = {name: tuple(own) for name, own in rules.items()}
+        self._by_code = {name: _by_code(own) for name, own in self.rules.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -57,6 +77,18 @@ class HintBook:
                 raise ConfigurationError(f"hints for {name!r} must be a list of rules, each a mapping of its fields")
         return cls({name: [HintRule.from_dict(rule) for rule in rules] for name, rules in data.items()})
 
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> HintBook:
+        """Return the approved hints of a YAML hint book, as `envtune hints propose` writes it.
+
+        Raises:
+            DataError: If it cannot be read or is broken; the message names the line and the field.
+            ConfigurationError: If it has hints for an unknown domain, or PyYAML is missing.
+        """
+        from envtune_gym.feedback.proposing.bookfile import load_entries, to_hint_book
+
+        return to_hint_book(load_entries(path))
+
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
         """Return the book as plain data."""
         return {name: [rule.to_dict() for rule in rules] for name, rules in self.rules.items()}
@@ -67,9 +99,38 @@ class HintBook:
         return HintBook({name: (*self.rules.get(name, ()), *other.rules.get(name, ())) for name in names})
 
     def find(self, domain: str | None, error: ToolError) -> HintRule | None:
-        """Return the rule for an error in a domain, or None if there is none."""
-        rules = (*self.rules.get(domain or GENERAL, ()), *self.rules.get(GENERAL, ()))
-        return next((rule for rule in rules if rule.applies_to(error)), None)
+        """Return the first rule about an error in a domain, or None if there is none."""
+        return next((rule for rule in self._about(domain, error) if rule.applies_to(error)), None)
+
+    def explain(
+        self, domain: str | None, error: ToolError, offered: Collection[str], *, advise: bool = True
+    ) -> Hint | None:
+        """Return what to say about an error, or None if no rule applies.
+
+        Args:
+            domain: The domain of the tool that was called; None if there is no such tool.
+            error: What went wrong.
+            offered: Names of the tools on offer, the only ones that the text may name.
+            advise: Whether to say, too, what kind of step resolves it.
+        """
+        for rule in self._about(domain, error):
+            if rule.applies_to(error):
+                text = rule.text(error, offered, advise=advise)
+                if text is not None:
+                    return Hint(text, rule, error)
+        return None
+
+    def _about(self, domain: str | None, error: ToolError) -> tuple[HintRule, ...]:
+        """Return the rules with the code of an error, those of the domain first."""
+        own = self._by_code.get(domain, {}).get(error.code, ()) if domain is not None else ()
+        return own + self._by_code.get(GENERAL, {}).get(error.code, ())
+
+
+def _by_code(rules: Iterable[HintRule]) -> dict[str, tuple[HintRule, ...]]:
+    found: dict[str, tuple[HintRule, ...]] = {}
+    for rule in rules:
+        found[rule.code] = (*found.get(rule.code, ()), rule)
+    return found
 
 
 @lru_cache(maxsize=1)

@@ -16,11 +16,11 @@ RULES = (
         category="state_prerequisite",
         augmentation="explain_dependency",
         error="The current directory has no entry named {value}. Names are looked up in the current directory only, "
-        "and a path is not a name.",
+        "upper and lower case differ, and a path is not a name.",
         actionable=(
-            "List the current directory with `ls` or search below it with `find`; if the entry is elsewhere, go "
-            "there first with `cd`, one level at a time.",
-            "If the entry is elsewhere, go to its directory first with `cd`, one level at a time.",
+            "If the entry is in another directory, go there with `cd` first, one level at a time; `find` tells "
+            "where it is.",
+            "If the entry is in another directory, go there with `cd` first, one level at a time.",
             _LOOK_PLAIN,
         ),
     ),
@@ -28,8 +28,8 @@ RULES = (
         code="no_such_directory",
         category="state_prerequisite",
         augmentation="explain_dependency",
-        error="{value} does not lead to a directory from where you are. A relative name starts at the current "
-        "directory, which earlier steps may have changed.",
+        error="{value} does not lead to a directory from where you are. A name starts at the current directory, "
+        "which earlier steps may have changed, and upper and lower case differ.",
         actionable=(
             "See where you are with `pwd` and what is there with `ls`; then go one level at a time.",
             _LOOK,
@@ -95,7 +95,7 @@ RULES = (
         code="already_at_root",
         category="state_prerequisite",
         augmentation="explain_dependency",
-        error="You are in the topmost directory, and nothing is above it.",
+        error="You are in the topmost directory, and nothing is above it, so that {value} leads nowhere.",
         actionable=(
             "See where you are with `pwd`; from here you can only go down.",
             "From here you can only go down.",
@@ -146,7 +146,7 @@ RULES = (
         code="invalid_mode",
         category="parameter_constraint",
         augmentation="clarify_constraint",
-        error="{value} is not a mode of counting. The mode is one letter, which the documentation of the tool lists.",
+        error="{value} is not a mode of counting. The mode is one lower-case letter, listed by the documentation.",
         actionable=("Choose the letter for what was asked: lines, words or characters.",),
     ),
     HintRule(
@@ -167,14 +167,16 @@ RULES = (
         code="moved_into_itself",
         category="state_prerequisite",
         augmentation="clarify_constraint",
-        error="A directory was moved into itself. It is no longer listed where it was, and cannot be reached.",
+        error="A directory was moved into itself, for {value} is the directory that was moved. "
+        "It is no longer listed where it was, and cannot be reached.",
         actionable=("Move a directory only to a place outside it.",),
     ),
     HintRule(
         code="copied_into_itself",
         category="state_prerequisite",
         augmentation="clarify_constraint",
-        error="A directory was copied into itself. The copy lists itself without end, and searching it fails.",
+        error="A directory was copied into itself, for {value} is the directory that was copied. "
+        "The copy lists itself without end, and searching it fails.",
         actionable=(
             "Remove the copy with `rm`, and copy a directory only to a place outside it.",
             "Copy a directory only to a place outside it.",

@@ -8,48 +8,68 @@ a second line.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring_ascii
 
 from envtune_gym.domains.base import ToolError
 from envtune_gym.env import Episode
-from envtune_gym.feedback.book import HintBook
-from envtune_gym.feedback.general import HintContext, refine
+from envtune_gym.feedback.book import Hint, HintBook
+from envtune_gym.feedback.causes import HintContext, misuse, parse_cause, refine
 from envtune_gym.feedback.levels import FeedbackLevel
-from envtune_gym.feedback.rules import HintRule, named_tools, shown_values
 
-__all__ = ["MAX_HINT", "attach", "parse_error_hint", "result_hints"]
+__all__ = ["attach", "explain_step", "result_hints", "step_errors", "text_of"]
 
-MAX_HINT = 1_000
-"""Most characters of a hint."""
+_decode = json.JSONDecoder().decode
+
+
+def step_errors(episode: Episode) -> list[tuple[str | None, ToolError] | None]:
+    """Return what is wrong with each call of the last step, as far as hints may know: domain and error, or None.
+
+    Nothing is for a call that succeeded as it was meant. Neither is there anything for a tool that runs although it is
+    not on offer: a hint would document a tool that the agent is not supposed to have.
+    """
+    if episode.reply is None or not episode.results:
+        return []
+    context = HintContext.of(episode)
+    errors: list[tuple[str | None, ToolError] | None] = []
+    for result, call in zip(episode.results, episode.reply.calls, strict=True):
+        error = result.error or result.silent
+        if error is None:
+            error = misuse(result, call, context)
+        elif error.code == "unknown_tool" or error.tool in context.names:
+            error = refine(result, error, call, context)
+        else:
+            error = None
+        errors.append(None if error is None else (context.domain_of.get(error.tool), error))
+    return errors
+
+
+def explain_step(episode: Episode, book: HintBook, level: FeedbackLevel) -> list[Hint | None]:
+    """Return the hint for each text of the last step: each result, or why the message could not be read.
+
+    Where there is nothing to say there is None; at level `off` there is nothing to say.
+    """
+    advise = level != "error"
+    if episode.reply is not None and episode.reply.error is not None:
+        cause = parse_cause(episode.reply.error)
+        return [None if level == "off" else book.explain(None, cause, episode.offered, advise=advise)]
+    if level == "off":
+        return [None] * len(episode.results)
+    return [
+        None if found is None else book.explain(*found, episode.offered, advise=advise)
+        for found in step_errors(episode)
+    ]
+
+
+def text_of(hint: Hint | None) -> str | None:
+    """Return the text of a hint, if there is one."""
+    return None if hint is None else hint.text
 
 
 def result_hints(episode: Episode, book: HintBook, level: FeedbackLevel) -> list[str | None]:
-    """Return the hint for each call of the last step, None where there is none.
-
-    There is none for a call that succeeded as it was meant, and none at level `off`. Neither is there one for a tool
-    that runs although it is not on offer: it would document a tool that the agent is not supposed to have.
-    """
-    hints: list[str | None] = [None] * len(episode.results)
-    if level == "off" or episode.reply is None:
-        return hints
-    context: HintContext | None = None
-    for index, (result, call) in enumerate(zip(episode.results, episode.reply.calls, strict=True)):
-        error = result.error or result.silent
-        if error is None:
-            continue
-        context = context or HintContext.of(episode)
-        if error.code == "unknown_tool" or error.tool in context.offered:
-            error = refine(result, error, call, context)
-            rule = book.find(context.domain_of.get(error.tool), error)
-            hints[index] = _text(rule, error, context.offered, level)
-    return hints
-
-
-def parse_error_hint(episode: Episode, book: HintBook, level: FeedbackLevel) -> str | None:
-    """Return the hint for a message that could not be read, or None if it could."""
-    if level == "off" or episode.reply is None or episode.reply.error is None:
-        return None
-    error = ToolError("bad_syntax", "")
-    return _text(book.find(None, error), error, episode.offered, level)
+    """Return the text of the hint for each call of the last step, None where there is none."""
+    if not episode.results:
+        return []
+    return [text_of(hint) for hint in explain_step(episode, book, level)]
 
 
 def attach(official: str, hint: str | None) -> str:
@@ -58,7 +78,7 @@ def attach(official: str, hint: str | None) -> str:
         return official
     if _is_json_object(official):
         separator = "" if official.strip() == "{}" else ", "
-        return f'{official.rstrip()[:-1]}{separator}"hint": {json.dumps(hint)}}}'
+        return f'{official.rstrip()[:-1]}{separator}"hint": {encode_basestring_ascii(hint)}}}'
     return f"{official}\nHint: {hint}"
 
 
@@ -66,28 +86,6 @@ def _is_json_object(text: str) -> bool:
     if not text.startswith("{"):
         return False
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(_decode(text), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _text(rule: HintRule | None, error: ToolError, offered: tuple[str, ...], level: FeedbackLevel) -> str | None:
-    """Return a rule's text for an error; None without a rule, or if the error lacks a value that the text needs."""
-    if rule is None:
-        return None
-    values = shown_values(error)
-    explanation = _filled(rule.error, values)
-    if explanation is None or level == "error":
-        return explanation
-    for template in rule.actionable:
-        advice = _filled(template, values)
-        if advice is not None and all(name in offered for name in named_tools(template)):
-            return f"{explanation} {advice}"[:MAX_HINT]
-    return explanation
-
-
-def _filled(template: str, values: dict[str, str]) -> str | None:
-    try:
-        return template.format_map(values)
-    except KeyError:
-        return None

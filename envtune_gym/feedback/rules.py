@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any, Literal, get_args
 
@@ -19,7 +19,7 @@ from typing_extensions import Self
 from envtune_gym.domains.base import ToolError
 from envtune_gym.errors import ConfigurationError
 
-__all__ = ["MAX_TEXT", "Augmentation", "ErrorCategory", "HintRule", "named_tools", "shown_values"]
+__all__ = ["MAX_HINT", "MAX_TEXT", "Augmentation", "ErrorCategory", "HintRule", "named_tools", "shown"]
 
 ErrorCategory = Literal[
     "dependency_missing", "parameter_constraint", "state_prerequisite", "format_mismatch", "resource_unavailable"
@@ -29,8 +29,13 @@ Augmentation = Literal["clarify_constraint", "suggest_prerequisite", "explain_de
 MAX_TEXT = 300
 """Most characters that one text of a rule may have before its values are filled in."""
 
+MAX_HINT = 1_000
+"""Most characters of a hint."""
+
 _TOOL = re.compile(r"`([^`]*)`")
 _LISTED = 12
+_SHORT = 58
+_OR_ASK = " If neither a message nor a result says which one is meant, put the question to the user."
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 60
@@ -52,6 +57,8 @@ class HintRule:
             offer and whose values are all there. The last one must name no tool. None: nothing can be done.
         tool: The tool that the rule is about, or None for any.
         when: Values that the error must have (`argument`, `value` or details, by name) for the rule to apply.
+        or_ask: Whether the user may not have said yet what the call needs. The advice then ends with what to do in
+            that case, whatever the task: it tells nothing about the turn at hand.
 
     Raises:
         ConfigurationError: If a text is empty, too long, or not such a template, or a kind is unknown.
@@ -64,6 +71,8 @@ class HintRule:
     actionable: tuple[str, ...] = ()
     tool: str | None = None
     when: Mapping[str, Any] = field(default_factory=dict)
+    or_ask: bool = False
+    _tools: tuple[tuple[str, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.category not in get_args(ErrorCategory):
@@ -74,6 +83,9 @@ class HintRule:
             self._check_text(text)
         if named_tools(self.error) or (self.actionable and named_tools(self.actionable[-1])):
             raise self._mistake("neither the text 'error' nor the last of 'actionable' may name a tool in backticks")
+        if type(self.or_ask) is not bool:
+            raise self._mistake(f"or_ask is true or false, not {self.or_ask!r}")
+        object.__setattr__(self, "_tools", tuple(tuple(named_tools(text)) for text in self.actionable))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -94,14 +106,47 @@ class HintRule:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain data."""
-        return {**asdict(self), "actionable": list(self.actionable), "when": dict(self.when)}
+        return {
+            "code": self.code,
+            "category": self.category,
+            "augmentation": self.augmentation,
+            "error": self.error,
+            "actionable": list(self.actionable),
+            "tool": self.tool,
+            "when": dict(self.when),
+            "or_ask": self.or_ask,
+        }
 
     def applies_to(self, error: ToolError) -> bool:
         """Tell whether the rule is about an error."""
         if self.code != error.code or self.tool not in (None, error.tool):
             return False
+        if not self.when:
+            return True
         known = {**error.details, "argument": error.argument, "value": error.value}
         return all(name in known and known[name] == value for name, value in self.when.items())
+
+    def text(self, error: ToolError, offered: Collection[str], *, advise: bool) -> str | None:
+        """Return what to say about an error.
+
+        Args:
+            error: An error that the rule applies to.
+            offered: Names of the tools on offer.
+            advise: Whether to say, too, what kind of step resolves it.
+
+        Returns:
+            The text; None if the error lacks a value that the text needs.
+        """
+        values = _Values(error)
+        explanation = _filled(self.error, values)
+        if explanation is None or not advise:
+            return explanation and explanation[:MAX_HINT]
+        for template, tools in zip(self.actionable, self._tools, strict=True):
+            if all(name in offered for name in tools):
+                advice = _filled(template, values)
+                if advice is not None:
+                    return f"{explanation} {advice}{_OR_ASK if self.or_ask else ''}"[:MAX_HINT]
+        return explanation[:MAX_HINT]
 
     def _check_text(self, text: Any) -> None:
         if not isinstance(text, str) or not text or len(text) > MAX_TEXT:
@@ -123,22 +168,41 @@ def named_tools(text: str) -> list[str]:
     return _TOOL.findall(text)
 
 
-def shown_values(error: ToolError) -> dict[str, str]:
-    """Return the values of an error as short texts, by name; an absent argument has none."""
-    values: dict[str, Any] = {**error.details, "tool": error.tool}
-    if error.argument is not None:
-        values |= {"argument": error.argument, "value": error.value}
-    return {name: _shown(value) for name, value in values.items()}
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list) and value:
+def shown(value: Any) -> str:
+    """Return a value as a short text: quoted where it is a string, the first items where it is a list."""
+    if type(value) is list and value:
         more = f" and {len(value) - _LISTED} more" if len(value) > _LISTED else ""
         return ", ".join(map(_shown_item, value[:_LISTED])) + more
     return _shown_item(value)
 
 
+class _Values(dict[str, str]):
+    """The values of an error as short texts, by name, each made when a template first asks for it."""
+
+    def __init__(self, error: ToolError) -> None:
+        self._error = error
+
+    def __missing__(self, name: str) -> str:
+        """Return the text of a value; an argument that the error does not name has none."""
+        error = self._error
+        if name in ("argument", "value") and error.argument is not None:
+            value = error.argument if name == "argument" else error.value
+        else:
+            value = error.tool if name == "tool" else error.details[name]
+        text = self[name] = shown(value)
+        return text
+
+
+def _filled(template: str, values: _Values) -> str | None:
+    try:
+        return template.format_map(values)
+    except KeyError:
+        return None
+
+
 def _shown_item(value: Any) -> str:
+    if type(value) is str and len(value) < _SHORT and len(text := repr(value)) <= _SHORT + 2:
+        return text
     try:
         return _short.repr(value)
     except ValueError:  # an integer with too many digits to print

@@ -12,13 +12,10 @@ _LOG_IN = (
     "Ask the user for what is needed to log in.",
 )
 _CARD = (
-    "Look up the ids of the registered cards with `get_all_credit_cards`, or register the card first with "
-    "`register_credit_card`, which returns its id.",
-    "Look up the ids of the registered cards with `get_all_credit_cards`.",
+    "Look up the ids of the registered cards with `get_all_credit_cards`; a card that is not there is not registered.",
     "Use the id that registering the card returned.",
 )
 _BOOKING = (
-    "Look up the bookings with `get_booking_history`, or use the id that `book_flight` returned.",
     "Look up the bookings with `get_booking_history`.",
     "Use the id that booking the flight returned.",
 )
@@ -48,16 +45,13 @@ RULES = (
         category="dependency_missing",
         augmentation="explain_dependency",
         error="{value} is not the access token in force. Only the token issued last is valid, letter for letter.",
-        actionable=(
-            "Use the token that `authenticate_travel` returned last, or the one that the user gave you.",
-            "Use the token that was issued last, or the one that the user gave you.",
-        ),
+        actionable=("Use the token that was issued last, or the one that the user gave you.",),
     ),
     HintRule(
         code="card_already_registered",
         category="state_prerequisite",
         augmentation="clarify_constraint",
-        error="A card with this number is registered already, and a card is registered once.",
+        error="A card with the number {value} is registered already, and a card is registered once.",
         actionable=(
             "Look up its id with `get_all_credit_cards` and use that.",
             "Use the id under which it is registered.",
@@ -99,7 +93,9 @@ RULES = (
         error="The balance of the card {value} is below the budget limit. A card pays only while its balance is not "
         "below that limit.",
         actionable=(
-            "Check the balance with `get_credit_card_balance`; pay with another card, or tell the user.",
+            "Where the user has asked for another limit, set it first with `set_budget_limit`; otherwise compare the "
+            "cards with `get_all_credit_cards`, and pay with another one.",
+            "Check the balance with `get_credit_card_balance`, and pay with another card.",
             "Pay with another card, or tell the user.",
         ),
     ),
@@ -109,7 +105,8 @@ RULES = (
         augmentation="clarify_constraint",
         error="A cost of {value} is above the budget limit in force.",
         actionable=(
-            "If the user wants the limit raised, do that first with `set_budget_limit`; otherwise tell the user.",
+            "Hold the cost against the request. Where the user has asked for another limit, set it first with "
+            "`set_budget_limit`.",
             "Tell the user that the budget limit stands in the way.",
         ),
     ),
@@ -172,8 +169,8 @@ RULES = (
         code="no_exchange_rate",
         category="parameter_constraint",
         augmentation="clarify_constraint",
-        error="There is no rate from {base_currency} to {value}. One side of an exchange must be US dollars, the other "
-        "one of the documented currencies, each by its code.",
+        error="There is no rate from {base_currency} to {value}. One side of an exchange must be US dollars, "
+        "the other one of the documented currencies, each by its code in capital letters.",
         actionable=("Between two other currencies, convert to US dollars first, and then from US dollars.",),
     ),
     HintRule(

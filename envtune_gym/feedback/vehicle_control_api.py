@@ -113,7 +113,8 @@ RULES = (
         code="unknown_door",
         category="parameter_constraint",
         augmentation="correct_format",
-        error="{door} is not a door of this car. Doors listed before it have been dealt with, those after it have not.",
+        error="{door}, in {argument}, is not a door of this car. Doors listed before it have been dealt with, those "
+        "after it have not.",
         actionable=(
             "See how the doors are named with `displayCarStatus`; then go on with the doors that are left.",
             "Name the doors as the documentation does, and go on with those that are left.",

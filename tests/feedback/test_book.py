@@ -35,9 +35,17 @@ def test_broken_plain_data_is_refused(data, message):
         HintBook.from_dict(data)
 
 
-@pytest.mark.parametrize("domain", ["GorillaFileSystem", "TravelAPI", "VehicleControlAPI"])
-def test_three_domains_have_rules(domain):
-    assert domain in BUILTIN_DOMAINS
+def test_a_rule_without_its_values_leaves_the_error_to_the_next():
+    needs = HintRule(code="crashed", category="format_mismatch", augmentation="correct_format", error="{value}!")
+    book = HintBook({"TravelAPI": [needs, OWN]})
+    assert book.explain("TravelAPI", CRASHED, ()).rule is OWN
+    hint = book.explain("TravelAPI", ToolError("crashed", "cat", "name", "x"), ())
+    assert (hint.text, hint.rule) == ("'x'!", needs)
+    assert book.explain("TicketAPI", CRASHED, ()) is None
+
+
+@pytest.mark.parametrize("domain", BUILTIN_DOMAINS)
+def test_every_domain_has_rules(domain):
     assert domain_rules(domain)
 
 

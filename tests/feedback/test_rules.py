@@ -2,7 +2,7 @@ import pytest
 
 from envtune_gym.domains.base import ToolError
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.feedback.rules import HintRule, shown_values
+from envtune_gym.feedback.rules import MAX_HINT, HintRule, shown
 
 KINDS = {"category": "format_mismatch", "augmentation": "correct_format"}
 
@@ -27,6 +27,7 @@ def test_a_template_admits_plain_names_only(text):
         ({"augmentation": "shout"}, "augmentation 'shout' is not one of clarify_constraint"),
         ({"error": "Use `ls`."}, "may name a tool"),
         ({"actionable": ("Look.", "Use `ls`.")}, "may name a tool"),
+        ({"or_ask": "yes"}, "or_ask is true or false"),
     ],
 )
 def test_a_rule_with_a_mistake_is_refused(fields, message):
@@ -67,7 +68,7 @@ def test_a_rule_applies_by_code_tool_and_values(fields, applies):
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "text"),
     [
         ("it's", '"it\'s"'),
         ("{tool} {0.__class__}", "'{tool} {0.__class__}'"),
@@ -78,12 +79,41 @@ def test_a_rule_applies_by_code_tool_and_values(fields, applies):
         ([10**5000], "a number too long to print"),
     ],
 )
-def test_values_are_shown_as_they_are_and_short(value, shown):
-    assert shown_values(ToolError("lost", "cat", "name", value))["value"] == shown
+def test_values_are_shown_as_they_are_and_short(value, text):
+    assert shown(value) == text
 
 
 @pytest.mark.parametrize(
     "value", ["x" * 10**6, ["y" * 999] * 999, {"k" * 999: {"v": ["z" * 999] * 999}}, "\ud800" * 99]
 )
 def test_a_shown_value_is_bounded(value):
-    assert len(shown_values(ToolError("lost", "cat", "name", value))["value"]) <= 1000
+    assert len(shown(value)) <= 1000
+    long = rule(error="{value}" * 20).text(ToolError("lost", "cat", "name", value), (), advise=True)
+    assert len(long) <= MAX_HINT
+
+
+class TestText:
+    """What a rule says of an error."""
+
+    ERROR = ToolError("lost", "cat", "name", "x", {"near": "y"})
+
+    @pytest.mark.parametrize(
+        ("offered", "advice"), [(("ls", "cd"), "Use `ls`."), (("cd",), "Is it 'y'?"), ((), "Is it 'y'?")]
+    )
+    def test_the_first_advice_is_given_whose_tools_are_on_offer(self, offered, advice):
+        made = rule(error="{value} is lost.", actionable=("Use `ls`.", "Is it {near}?", "Look."))
+        assert made.text(self.ERROR, offered, advise=True) == f"'x' is lost. {advice}"
+        assert made.text(self.ERROR, offered, advise=False) == "'x' is lost."
+
+    def test_advice_without_its_values_is_passed_over(self):
+        made = rule(actionable=("Is it {far}?", "Look."))
+        assert made.text(self.ERROR, (), advise=True) == "It is lost. Look."
+
+    def test_without_its_values_there_is_no_text(self):
+        assert rule(error="{far} is lost.").text(self.ERROR, (), advise=True) is None
+        assert rule(error="{value} is lost.").text(ToolError("lost", "cat"), (), advise=True) is None
+
+    def test_advice_can_end_with_what_to_do_if_the_user_has_not_said_it(self):
+        made = rule(actionable=("Look.",), or_ask=True)
+        assert made.text(self.ERROR, (), advise=True).endswith("put the question to the user.")
+        assert "user" not in made.text(self.ERROR, (), advise=False)

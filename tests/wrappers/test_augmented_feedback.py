@@ -19,7 +19,7 @@ from .helpers import DONE, ID, calls, play, random_episode
 MISSING = "cat(file_name='b.txt')"
 OFFICIAL = "cat: 'b.txt': No such file or directory"
 EXPLAINED = "The current directory has no entry named 'b.txt'."
-ADVICE = "List the current directory with `ls`"
+ADVICE = "go there with `cd` first, one level at a time"
 
 
 def make(tasks, level="actionable", hints=None, **options):
@@ -80,7 +80,7 @@ def test_a_message_that_cannot_be_read_is_explained(tasks):
     observation, info = step(make(tasks), "<tool_call>[")
     official, hint = observation.split("\n")
     assert official == info["parse_error"]
-    assert hint.startswith("Hint: The message could not be read, and none of its calls ran.")
+    assert "none of its calls ran: at character 12 stands the end of the message. Expected there: a call {" in hint
     assert info["messages"][-1]["content"] == observation
     assert info["tool_results"] == []
 
@@ -105,7 +105,7 @@ def test_advice_names_no_tool_that_is_withheld(file_task):
 def test_a_tool_that_has_returned_is_named(withheld_task):
     env = make(TaskSet([withheld_task]), offer="official")
     _, info = step(env, DONE, DONE, calls("closeticket()"), task="withheld")
-    assert "similar name: 'close_ticket'" in info["tool_results"][0]["content"]
+    assert "almost like that is 'close_ticket'." in info["tool_results"][0]["content"]
 
 
 class TestFinishedTurn:
@@ -260,6 +260,40 @@ def test_own_hints_come_first_and_the_others_stay(tasks, hints):
     first, second = (json.loads(result["content"])["hint"] for result in info["tool_results"])
     assert first == "Look again for 'b.txt'."
     assert "does not lead to a directory" in second
+
+
+LEAKING = HintRule(
+    code="no_such_file",
+    category="state_prerequisite",
+    augmentation="clarify_constraint",
+    error="Look into a.txt.",
+)
+
+
+class TestCheckLeaks:
+    """The judge at run time."""
+
+    def make(self, tasks, level="actionable"):
+        hints = HintBook({"GorillaFileSystem": [LEAKING]})
+        return AugmentedFeedbackWrapper(gym.make(ID, tasks=tasks), level, hints, check_leaks=True)
+
+    def test_a_hint_that_gives_a_value_away_is_dropped_and_counted(self, file_task):
+        said = file_task.model_copy(update={"turns": ("Read the file in docs.", *file_task.turns[1:])})
+        _, info = step(self.make(TaskSet([said])), calls(MISSING, "cat()"))
+        first, second = info["tool_results"]
+        assert info["dropped_hints"] == 1
+        assert first["content"] == first["official"]
+        assert "lacks the argument 'file_name'" in second["content"]
+
+    def test_what_the_agent_has_seen_may_be_said(self, file_task):
+        said = file_task.model_copy(update={"turns": ("Read a.txt in docs.", *file_task.turns[1:])})
+        _, info = step(self.make(TaskSet([said])), calls(MISSING))
+        assert info["dropped_hints"] == 0
+        assert "Look into a.txt." in info["tool_results"][0]["content"]
+
+    def test_off_there_is_nothing_to_check(self, tasks):
+        _, info = step(self.make(tasks, "off"), calls(MISSING))
+        assert "dropped_hints" not in info
 
 
 def test_the_spec_makes_the_wrapper_again():
