@@ -36,8 +36,8 @@ def graph_command(
         typer.Option(
             "--from",
             metavar="tasks|FILE",
-            help="Mine the ground truths of the selected tasks, or successful rollouts in a .jsonl file; without it, the "
-            "graph of this package is shown, of which --domains takes a part.",
+            help="Mine the ground truths of the selected tasks, or successful rollouts in a .jsonl file; without it, "
+            "the graph of this package is shown, of which --domains takes a part.",
         ),
     ] = None,
     out: Annotated[
