@@ -97,11 +97,6 @@ class ToolGraph:
         ]
         return sorted(found, key=lambda source: (-source.share, source))
 
-    def user_share(self, tool: str, argument: str) -> float:
-        """Return the share of an argument's values that the user gives."""
-        key = f"{tool}.{argument}"
-        return self.feeds.get(key, Counter())[USER] / self.uses[key] if self.uses[key] else 0.0
-
     def restricted(self, tools: Iterable[str]) -> ToolGraph:
         """Return the part of the graph that is about some tools only."""
         kept = frozenset(tools)
