@@ -2,7 +2,7 @@ import json
 import subprocess
 import sys
 
-HEAVY = ("torch", "trl", "transformers", "rich", "pandas", "mpmath", "typer", "datasets")
+HEAVY = ("torch", "trl", "transformers", "rich", "pandas", "mpmath", "typer", "datasets", "mcp")
 
 
 def run(code: str) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from envtune_gym import __version__
-from envtune_gym.commands import bench, hints, replay, tasks
+from envtune_gym.commands import bench, hints, mcp, replay, tasks
 from envtune_gym.commands.output import examples
 from envtune_gym.errors import EnvtuneError
 
@@ -33,6 +33,8 @@ app.command("replay", epilog=replay.EXAMPLES)(replay.replay_command)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench_command)
 app.add_typer(hints.app, name="hints")
 app.add_typer(tasks.app, name="tasks")
+app.command("mcp", epilog=mcp.SERVER_EXAMPLES)(mcp.server_command)
+app.command("mcp-proxy", epilog=mcp.PROXY_EXAMPLES, context_settings=mcp.PROXY_SETTINGS)(mcp.proxy_command)
 
 
 def _print_version(wanted: bool) -> None:
