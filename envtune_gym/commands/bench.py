@@ -11,7 +11,7 @@ import typer
 
 from envtune_gym.commands.output import Json, examples, print_json, print_table, progress
 from envtune_gym.commands.selection import Selection, takes_selection
-from envtune_gym.commands.speed import Figure, measure_calls, measure_feedback, measure_resets
+from envtune_gym.commands.speed import Figure, measure_calls, measure_feedback, measure_import, measure_resets
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.tasks import Task
 
@@ -40,12 +40,13 @@ def bench_command(
     official = _official_measurement() if against_official else None
     tasks = list(selection.load())
     figures: list[Figure] = []
-    with progress("bench", 2 * repeats + 1 + (4 * (repeats + 1) if official else 0)) as advance:
+    with progress("bench", 3 * repeats + 1 + (4 * (repeats + 1) if official else 0)) as advance:
         if official is not None:
             figures += official(tasks, repeats, advance)
         figures += measure_feedback(tasks, repeats, advance)
         figures.append(measure_resets(tasks, repeats, advance))
         figures += measure_calls(tasks, repeats, advance)
+        figures.append(measure_import(repeats, advance))
     if as_json:
         print_json({"tasks": len(tasks), "repeats": repeats, "figures": [figure.to_dict() for figure in figures]})
         return

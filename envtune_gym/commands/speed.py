@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +20,7 @@ from envtune_gym.tasks import Task, TaskSet
 from envtune_gym.world import World
 from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
-__all__ = ["Figure", "measure_calls", "measure_feedback", "measure_resets", "ratio"]
+__all__ = ["Figure", "measure_calls", "measure_feedback", "measure_import", "measure_resets", "ratio"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +85,34 @@ def measure_feedback(tasks: Sequence[Task], repeats: int, advance: Callable[[], 
     plain, hinting = _make(tasks), AugmentedFeedbackWrapper(_make(tasks))
     failing = [(task, call) for task in tasks if (call := _failing_call(task)) is not None]
     ratios: list[float] = []
-    for task, call in [*failing, *failing * repeats]:
+    for number, (task, call) in enumerate([*failing, *failing * repeats]):
         action = render_calls([call], "tool_call")
-        with_hint, without = (_time_step(env, task, action) for env in (hinting, plain))
-        ratios.append(with_hint / without)
+        # What runs first after the other work is slower, so the two take turns at it.
+        order = (hinting, plain) if number % 2 else (plain, hinting)
+        nanoseconds = {env: _time_step(env, task, action) for env in order}
+        ratios.append(nanoseconds[hinting] / nanoseconds[plain])
     advance()
     if not failing:
         return []
     low, middle, high = _quartiles(ratios[len(failing) :])  # the first round fills caches
     return [Figure("step with a failing call and a hint", middle, low, high, "x", "the same step without hints")]
+
+
+def measure_import(repeats: int, advance: Callable[[], object]) -> Figure:
+    """Time what `import envtune_gym` adds to the import of what it depends on, each in a process of its own."""
+    dependencies = "import gymnasium.spaces, gymnasium.vector, jsonschema, numpy, pydantic"
+    times: list[int] = []
+    for _ in range(repeats):
+        alone, with_package = (_time_process(code) for code in (dependencies, f"{dependencies}, envtune_gym"))
+        times.append(max(0, with_package - alone))
+        advance()
+    return _times("import envtune_gym, beyond its dependencies", times)
+
+
+def _time_process(code: str) -> int:
+    start = time.perf_counter_ns()
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 (our own interpreter and code)
+    return time.perf_counter_ns() - start
 
 
 def _make(tasks: Sequence[Task]) -> gym.Env[str, str]:

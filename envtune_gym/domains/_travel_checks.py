@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
-from envtune_gym.domains.base import ToolFailure
+from envtune_gym.domains.base import TODAY, ToolFailure
 
 __all__ = [
-    "TODAY",
     "booking_not_found",
     "card_not_found",
     "check_age_and_passport",
@@ -18,9 +17,6 @@ __all__ = [
     "is_date",
     "refusal",
 ]
-
-TODAY = date(2026, 3, 23)
-"""The day on which travellers' ages are computed; the official tool reads the host's clock."""
 
 
 def refusal(text: str, status: str | None) -> dict[str, Any]:

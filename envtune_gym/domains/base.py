@@ -11,6 +11,7 @@ import inspect
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
@@ -19,9 +20,12 @@ from typing_extensions import Self
 
 from envtune_gym.domains.schema import tool_schema
 
-__all__ = ["Domain", "LazyRandom", "Tool", "ToolError", "ToolFailure", "copy_plain", "to_plain", "tool"]
+__all__ = ["TODAY", "Domain", "LazyRandom", "Tool", "ToolError", "ToolFailure", "copy_plain", "to_plain", "tool"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+TODAY = date(2026, 3, 23)
+"""The day it is in every world: where an official tool reads the host's clock, ours has the benchmark's own date."""
 
 _PRINTABLE_BITS = 14_000  # 4,300 digits, Python's limit, are 14,281 bits
 _CONTAINERS = frozenset((dict, list, set, tuple))

@@ -14,21 +14,20 @@ from typing import Any, Literal, get_args
 
 from envtune_gym.callsyntax import Call, parse_call
 from envtune_gym.domains import domain_class
-from envtune_gym.domains.base import Tool
+from envtune_gym.domains.base import TODAY, Tool
 from envtune_gym.official import load_tool_docs
 from envtune_gym.tasks.stated import Stated
 from envtune_gym.tasks.task import Task
 from envtune_gym.world import ToolResult, World
 
-__all__ = ["FINDING_KINDS", "TODAY", "Finding", "FindingKind", "audit_task", "audit_tasks"]
+__all__ = ["FINDING_KINDS", "Finding", "FindingKind", "audit_task", "audit_tasks"]
 
 FindingKind = Literal[
     "argument_not_stated", "request_differs", "withheld_tool_called", "date_in_past", "ground_truth_fails"
 ]
 FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
-TODAY = "2026-03-23"
-"""The day on which the domains' clock stands still; bookings and card dates before it are past."""
+_TODAY = TODAY.isoformat()  # bookings and card dates before it are past
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _CARD_MONTH = re.compile(r"(\d\d)/(\d{4})")
@@ -101,7 +100,7 @@ def _check_call(
         yield "withheld_tool_called", f"{call.name} is withheld in this turn"
     for name, value in result.arguments.items():
         if name != "date_of_birth" and isinstance(value, str) and _is_past(value):
-            yield "date_in_past", f"{name}={value!r} is before {TODAY}"
+            yield "date_in_past", f"{name}={value!r} is before {_TODAY}"
     stated = Stated(said)
     for value in dict.fromkeys(_scalars([*call.args, *call.kwargs.values()])):
         if _says(stated, value) or not _matters(call, value, before) or _can_be_found(task, call, value, before, said):
@@ -178,9 +177,9 @@ def _needs_nothing(tool: Tool) -> bool:
 
 def _is_past(value: str) -> bool:
     if _DAY.fullmatch(value):
-        return value < TODAY
+        return value < _TODAY
     month = _CARD_MONTH.fullmatch(value)
-    return month is not None and f"{month[2]}-{month[1]}" < TODAY[:7]
+    return month is not None and f"{month[2]}-{month[1]}" < _TODAY[:7]
 
 
 def _compare_variants(tasks: list[Task]) -> Iterator[Finding]:

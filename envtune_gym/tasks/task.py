@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 from typing_extensions import Self
 
-from envtune_gym.callsyntax import Call, CallSyntaxError, parse_call
+from envtune_gym.callsyntax import CallSyntaxError, parse_call
 from envtune_gym.domains import domain_class, domain_names
 from envtune_gym.errors import TaskError
 from envtune_gym.official import BFCL_VERSION
@@ -211,22 +211,9 @@ def _check_tools(where: str, names: tuple[str, ...], tools: Mapping[str, str]) -
 
 def _called_names(text: str, turn: int, index: int) -> tuple[str, ...]:
     try:
-        return tuple(_names_in(parse_call(text)))
+        return tuple(parse_call(text).names())
     except CallSyntaxError as error:
         raise ValueError(f"ground_truth.{turn}.{index}: {error}") from None
-
-
-def _names_in(value: Any) -> Iterator[str]:
-    """Yield the names of the tools that an argument value calls, a call itself included."""
-    if isinstance(value, Call):
-        yield value.name
-        for argument in (*value.args, *value.kwargs.values()):
-            yield from _names_in(argument)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _names_in(item)
-    elif isinstance(value, dict):
-        yield from _names_in(list(value.values()))
 
 
 @contextmanager
