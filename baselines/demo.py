@@ -7,51 +7,30 @@ that the whole path works on any machine; a model of this size does not get good
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the model comes from the disk
+
 import shutil
 import sys
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
-import grpo
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from runlog import RunLog
 
 from envtune_gym import TaskSet, load_tasks
-from envtune_gym.curriculum import Stage
 from envtune_gym.errors import EnvtuneError
 from envtune_gym.evaluation.replay import ReplayReport, replay
+from envtune_gym.training.grpo import train
+from envtune_gym.training.layers import make_settings
+from envtune_gym.training.log import RunLog
+from envtune_gym.training.presets import preset_layers
 
-ARGS = grpo.Args(
-    out="runs/demo",
-    batches=3,
-    groups=1,
-    group_size=6,
-    updates_per_batch=1,
-    micro_batch=1,
-    gradient_checkpointing=False,
-    examples=True,
-    temperature=0.7,
-    learning_rate=1e-5,
-    beta=0.0,
-    max_prompt_tokens=1408,
-    max_completion_tokens=512,
-    max_new_tokens=48,
-    max_steps=6,
-    max_steps_per_turn=1,
-    advance_every=1,
-    validate_every=0,
-    checkpoint_every=3,
-)
-"""Small enough for two cores: three updates of six rollouts."""
-
-STAGES = (
-    Stage("format", ("base",), reward="format", feedback="actionable"),
-    Stage("base", ("base",), reward="progress", feedback="actionable"),
-)
-"""The first two of the paper's stages, with hints in both."""
+SETTINGS = make_settings([*preset_layers(["demo"]), {"out": "runs/demo"}])
+"""Small enough for two cores: three updates of six rollouts, in the first two of the paper's stages."""
 
 DOMAINS = ("GorillaFileSystem", "TradingBot")
 """Domains whose tools take few tokens to describe."""
@@ -76,17 +55,17 @@ def replay_all(console: Console) -> ReplayReport:
 
 def train_a_little(console: Console) -> RunLog:
     """Train the small model for a few updates; show where the results are."""
-    if Path(ARGS.out).exists():
-        console.print(f"replacing the results of an earlier demo in {ARGS.out}")
-        shutil.rmtree(ARGS.out)
+    if Path(SETTINGS.out).exists():
+        console.print(f"replacing the results of an earlier demo in {SETTINGS.out}")
+        shutil.rmtree(SETTINGS.out)
     tasks = training_tasks()
     console.print(
-        f"training {ARGS.model} on {len(tasks)} short tasks of {' and '.join(DOMAINS)} (train split): "
-        f"{ARGS.batches} updates of {ARGS.groups} task x {ARGS.group_size} rollouts; some minutes on a CPU\n"
+        f"training {SETTINGS.model} on {len(tasks)} short tasks of {' and '.join(DOMAINS)} (train split): "
+        f"{SETTINGS.batches} updates of {SETTINGS.groups} task x {SETTINGS.group_size} rollouts; minutes on a CPU\n"
         "flat: share of groups whose rewards are all equal, which teach nothing; cut: share of rollouts that a limit "
         "ended; clip: share of tokens at the clip range"
     )
-    return grpo.train(ARGS, tasks, STAGES)
+    return train(SETTINGS, tasks)
 
 
 def training_tasks() -> TaskSet:
@@ -110,10 +89,10 @@ def main() -> None:
     rewards = ", ".join(f"{update['reward']:.3f}" for update in log.updates)
     console.rule(f"Done in {(time.monotonic() - start) / 60:.1f} minutes")
     console.print(f"mean reward by update: {rewards} ({hints} hints given in {len(log.rollouts)} rollouts)")
-    console.print(f"checkpoint and logs: {Path(ARGS.out).resolve()}")
+    console.print(f"checkpoint and logs: {Path(SETTINGS.out).resolve()}")
     console.print(
         "This shows that every part works together, not that the model learns: the reward changes with the stage, and "
-        "learning to a useful level takes hundreds of updates on a GPU (python baselines/grpo.py --help)."
+        "learning to a useful level takes hundreds of updates on a GPU (envtune train --help)."
     )
     if report.failed:
         sys.exit(f"error: {len(report.failed)} ground truths were not called solved")

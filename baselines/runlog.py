@@ -1,4 +1,8 @@
-"""The log of a training run: a table on the screen, JSON lines on the disk."""
+"""The log of a training run: a table on the screen, JSON lines on the disk.
+
+A line of `rollouts.jsonl` is an episode as `envtune replay --out` writes one, with what training adds to it: it can be
+played again, and `envtune hints propose` and `envtune hints graph` read it.
+"""
 
 from __future__ import annotations
 

@@ -18,10 +18,24 @@ from envtune_gym.errors import ConfigurationError
 from envtune_gym.feedback.levels import FeedbackLevel, check_level
 from envtune_gym.tasks import CATEGORIES, TaskSet
 
-__all__ = ["PAPER_STAGES", "AdvanceRule", "Metrics", "Reward", "Stage", "stage_categories", "stage_tasks"]
+__all__ = [
+    "ADAPTIVE_STAGE",
+    "PAPER_STAGES",
+    "AdvanceRule",
+    "Metrics",
+    "Reward",
+    "Sampling",
+    "Stage",
+    "stage_categories",
+    "stage_tasks",
+]
 
-Reward = Literal["format", "progress", "verdict"]
-"""What a stage pays: `FormatRewardWrapper`, `ProgressRewardWrapper`, or the benchmark's verdict."""
+Reward = Literal["format", "progress", "verdict", "direct", "toolrl"]
+"""What a stage pays: `FormatRewardWrapper`, `ProgressRewardWrapper`, the benchmark's verdict, `DirectRewardWrapper` or
+`ToolRLRewardWrapper`."""
+
+Sampling = Literal["uniform", "adaptive"]
+"""How a stage draws its tasks: each as likely as the other, or more of those that the learner solves sometimes."""
 
 _LOOKED_THROUGH = 8_192
 _COMPARED = 128
@@ -37,6 +51,7 @@ class Stage:
         reward: What it pays.
         feedback: Level of feedback.
         limit: Only so many tasks, the easiest: those with the fewest turns, then the fewest calls. None: all.
+        sampling: How its tasks are drawn.
 
     Raises:
         ConfigurationError: If a field has no meaning.
@@ -47,6 +62,7 @@ class Stage:
     reward: Reward = "progress"
     feedback: FeedbackLevel = "actionable"
     limit: int | None = None
+    sampling: Sampling = "uniform"
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.categories if name not in CATEGORIES]
@@ -57,6 +73,9 @@ class Stage:
             known = ", ".join(map(repr, get_args(Reward)))
             raise ConfigurationError(f"stage {self.name!r}: reward must be one of {known}, not {self.reward!r}")
         check_level(self.feedback)
+        if self.sampling not in get_args(Sampling):
+            known = ", ".join(map(repr, get_args(Sampling)))
+            raise ConfigurationError(f"stage {self.name!r}: sampling must be one of {known}, not {self.sampling!r}")
         if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
             raise ConfigurationError(f"stage {self.name!r}: limit must be a positive integer or None")
 
@@ -91,6 +110,9 @@ PAPER_STAGES = (
     Stage("benchmark", CATEGORIES, feedback="off"),
 )
 """The paper's four stages. It does not say how many tasks the first has: 32 is ours."""
+
+ADAPTIVE_STAGE = Stage("adaptive", CATEGORIES, sampling="adaptive")
+"""A fifth mode, ours: no fixed stages of difficulty; the tasks follow the learner (`AdaptiveSampler`)."""
 
 
 class Metrics(NamedTuple):

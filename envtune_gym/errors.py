@@ -9,6 +9,7 @@ __all__ = [
     "EpisodeError",
     "ServerError",
     "TaskError",
+    "TrainingError",
     "UnknownTaskError",
 ]
 
@@ -43,3 +44,7 @@ class EpisodeError(EnvtuneError, RuntimeError):
 
 class ServerError(EnvtuneError, RuntimeError):
     """A server that cannot be reached, refuses a request, or keeps failing after all retries."""
+
+
+class TrainingError(EnvtuneError, RuntimeError):
+    """A training run that cannot go on here: no memory left, or no room on the disk."""

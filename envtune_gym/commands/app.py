@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from envtune_gym import __version__
-from envtune_gym.commands import bench, hints, mcp, replay, tasks
+from envtune_gym.commands import bench, hints, mcp, replay, tasks, train
 from envtune_gym.commands.output import examples
 from envtune_gym.errors import EnvtuneError
 
@@ -30,6 +30,7 @@ app = typer.Typer(
     epilog=examples("envtune replay --tasks bfcl"),
 )
 app.command("replay", epilog=replay.EXAMPLES)(replay.replay_command)
+app.command("train", epilog=train.EXAMPLES)(train.train_command)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench_command)
 app.add_typer(hints.app, name="hints")
 app.add_typer(tasks.app, name="tasks")
@@ -49,7 +50,7 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """The BFCL multi-turn domains as environments: replay, inspect and measure.
+    """The BFCL multi-turn domains as environments: replay, inspect, measure and train.
 
     Exit codes: 0 done, 1 the run found failures, 2 wrong usage or input, 130 interrupted.
     """

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from envtune_gym.calls import ActionFormat
 from envtune_gym.commands.output import Json, examples, percent, print_json, print_line, print_table, progress
 from envtune_gym.commands.selection import Selection, takes_selection
 from envtune_gym.domains import domain_class
@@ -24,7 +25,7 @@ __all__ = ["EXAMPLES", "graph_command"]
 EXAMPLES = examples(
     "envtune hints graph --domains VehicleControlAPI --out graph.svg",
     "envtune hints graph --from tasks --tasks bfcl --split train --out graph.json",
-    "envtune hints graph --from runs/rollouts.jsonl --out graph.md",
+    "envtune hints graph --from runs/grpo/rollouts.jsonl --tasks bfcl --out graph.md",
 )
 
 
@@ -36,14 +37,15 @@ def graph_command(
         typer.Option(
             "--from",
             metavar="tasks|FILE",
-            help="Mine the ground truths of the selected tasks, or successful rollouts in a .jsonl file; without it, "
-            "the graph of this package is shown, of which --domains takes a part.",
+            help="Mine the ground truths of the selected tasks, or successful runs in a .jsonl file: of replay --out, "
+            "of training, or whole chats. Without it, the graph of this package is shown; --domains takes a part.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw into .svg, .png, .dot or .md (Mermaid); .json keeps the counts."),
     ] = None,
+    action_format: Annotated[ActionFormat, typer.Option(help="Format of the recorded messages.")] = "tool_call",
     least: Annotated[float, typer.Option(min=0, max=1, help="The least share that is shown.")] = 0.2,
     as_json: Json = False,
 ) -> None:
@@ -51,7 +53,7 @@ def graph_command(
 
     Automatic hints draw on this graph. It holds names and counts, no values.
     """
-    graph = _packaged(selection) if source is None else mine(_conversations(source, selection))
+    graph = _packaged(selection) if source is None else mine(_conversations(source, selection, action_format))
     if not graph.turns:
         raise ConfigurationError("no successful call to learn from; loosen the selection")
     if out is not None and out.suffix == ".json":
@@ -76,7 +78,7 @@ def _packaged(selection: Selection) -> ToolGraph:
     return default_graph().restricted(tool for domain in domains for tool in domain_class(domain).tools)
 
 
-def _conversations(source: str, selection: Selection) -> Iterator[Conversation]:
+def _conversations(source: str, selection: Selection, action_format: ActionFormat) -> Iterator[Conversation]:
     if source == "tasks":
         tasks = selection.load()
         with progress("tasks", len(tasks)) as advance:
@@ -85,14 +87,17 @@ def _conversations(source: str, selection: Selection) -> Iterator[Conversation]:
                 advance()
         return
     path = Path(source)
-    yield from from_rollouts(path) if holds_chats(path) else from_replays(_replays(path, selection))
+    if holds_chats(path):
+        yield from from_rollouts(path)
+    else:
+        yield from from_replays(_replays(path, selection, action_format), action_format)
 
 
-def _replays(path: Path, selection: Selection) -> Iterable[tuple[Task, list[str]]]:
+def _replays(path: Path, selection: Selection, action_format: ActionFormat) -> Iterable[tuple[Task, list[str]]]:
     recorded = read_episodes(path)
     tasks = selection.load_recorded(dict.fromkeys(episode.task_id for _, episode in recorded))
     known = set(tasks.ids)
     for where, episode in recorded:
         if episode.task_id in known:
             task = tasks.get(episode.task_id)
-            yield task, episode.play(task, "tool_call", where)
+            yield task, episode.play(task, action_format, where)

@@ -14,6 +14,7 @@ from envtune_gym.commands.output import examples
 from envtune_gym.commands.selection import Source
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.feedback import FeedbackLevel, HintBook
+from envtune_gym.feedback.automatic import ToolGraph
 from envtune_gym.tasks import load_tasks
 
 __all__ = ["PROXY_EXAMPLES", "PROXY_SETTINGS", "SERVER_EXAMPLES", "proxy_command", "server_command"]
@@ -71,6 +72,14 @@ def proxy_command(
     hints: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Hint book (YAML) whose general hints are tried first.")
     ] = None,
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What comes before what in successful runs of the server's tools (JSON), as hints graph --from "
+            "chats.jsonl --out FILE mines it.",
+        ),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Longest wait for an answer or progress; 0: for ever.")
     ] = 300,
@@ -82,10 +91,11 @@ def proxy_command(
     whatever future protocol versions bring.
     """
     book = None if hints is None else HintBook.from_file(hints)
+    mined = None if graph is None else ToolGraph.from_file(graph)
     with _sdk_needed():
         from envtune_gym.integrations.mcp_hints import ServerHints
         from envtune_gym.integrations.mcp_proxy import run_proxy
-    run_proxy(command, ServerHints(level, book), timeout=timeout, report=_note)
+    run_proxy(command, ServerHints(level, book, mined), timeout=timeout, report=_note)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import typer
 from envtune_gym.calls import ActionFormat
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_table, progress
 from envtune_gym.commands.selection import Selection, takes_selection
+from envtune_gym.commands.server import BaseUrl, KeyVariable, MaxTokens, ModelName, Retries, Temperature, Timeout
 from envtune_gym.env import Offer
 from envtune_gym.errors import ConfigurationError, ServerError
 from envtune_gym.evaluation.recorded import read_episodes
@@ -28,6 +29,7 @@ from envtune_gym.feedback.proposing import (
     collect_failures,
     propose_all,
 )
+from envtune_gym.feedback.proposing.bookfile import Cause
 from envtune_gym.feedback.proposing.journal import Journal
 from envtune_gym.feedback.proposing.prompts import generator_messages
 from envtune_gym.tasks import Task
@@ -47,22 +49,20 @@ def propose_command(
     selection: Selection,
     recorded: Annotated[
         Path,
-        typer.Option("--from", metavar="FILE", help="Recorded runs (.jsonl), as replay --out writes them."),
+        typer.Option("--from", metavar="FILE", help="Recorded runs (.jsonl), as replay --out and training write them."),
     ],
-    model: Annotated[str, typer.Option(metavar="NAME", help="The model's name at the server.")],
-    base_url: Annotated[str, typer.Option(metavar="URL", help="An OpenAI-compatible server.")],
+    model: ModelName,
+    base_url: BaseUrl,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The hint book (.yaml); what it has already is kept.")],
     judge_model: Annotated[
         str | None, typer.Option(metavar="NAME", help="Another model of the server to judge; the same by default.")
     ] = None,
-    key_variable: Annotated[
-        str, typer.Option("--api-key-env", metavar="NAME", help="The environment variable that holds the key, if any.")
-    ] = "OPENAI_API_KEY",
+    key_variable: KeyVariable = "OPENAI_API_KEY",
     causes: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most N causes, the most frequent.")] = None,
-    temperature: Annotated[float | None, typer.Option(min=0, help="Of the sampling; the server's default.")] = None,
-    max_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Longest reply.")] = 2_048,
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How long a reply may take.")] = 120.0,
-    retries: Annotated[int, typer.Option(min=0, metavar="N", help="How often a failed request is tried again.")] = 6,
+    temperature: Temperature = None,
+    max_tokens: MaxTokens = 2_048,
+    timeout: Timeout = 120.0,
+    retries: Retries = 6,
     concurrency: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Causes in work at a time.")] = 4,
     action_format: Annotated[ActionFormat, typer.Option(help="Format of the recorded messages.")] = "tool_call",
     offer: Annotated[
@@ -104,7 +104,7 @@ class _Run:
     judge: ModelSettings
     concurrency: int
 
-    async def ask(self, groups: Sequence[FailureGroup], on_entry: Callable[[Entry], object]) -> Outcome:
+    async def ask(self, groups: Sequence[FailureGroup], on_entry: Callable[[Entry], object]) -> Outcome[Cause]:
         async with ChatModel(self.generator) as generator, ChatModel(self.judge) as judge:
             return await propose_all(groups, generator, judge, on_entry, concurrency=self.concurrency)
 

@@ -14,7 +14,7 @@ import typer
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.tasks import SPLITS, TaskSet, load_tasks
 
-__all__ = ["ENDLESS_LIMIT", "Selection", "Source", "takes_selection"]
+__all__ = ["ENDLESS_LIMIT", "Selection", "Source", "names", "takes_selection"]
 
 ENDLESS_LIMIT = 100
 """Tasks that are taken of an endless source when no limit is given."""
@@ -35,6 +35,7 @@ class Selection:
         categories: Names of categories, each perhaps several joined by commas.
         domains: Names of domains, likewise; a task of any of them is taken.
         split: The split.
+        difficulty: Levels of generated tasks, or their numbers.
         limit: The most tasks to take.
         seed: Order of a finite source, place in an endless one.
         skip_quarantined: Whether official tasks that cannot fairly be solved are left out.
@@ -50,6 +51,10 @@ class Selection:
     split: Annotated[str, typer.Option("--split", metavar="|".join((*SPLITS, "all")), help="Part of the tasks.")] = (
         "all"
     )
+    difficulty: Annotated[
+        list[str] | None,
+        typer.Option("--difficulty", metavar="LEVEL", help="Of generated tasks: 1-5, or numbers: turns=4,domains=2."),
+    ] = None
     limit: Annotated[
         int | None,
         typer.Option("--limit", min=1, metavar="N", help=f"At most N tasks; of an endless source {ENDLESS_LIMIT}."),
@@ -69,7 +74,7 @@ class Selection:
             ConfigurationError: If a name is unknown or no task is left.
             DataError: If the data of the source is missing or broken.
         """
-        tasks = load_tasks(self.tasks, _names(self.categories), self.split, _names(self.domains))
+        tasks = load_tasks(self.tasks, names(self.categories), self.split, names(self.domains), self.difficulty or None)
         return tasks.without_quarantined() if self.skip_quarantined and tasks.is_finite else tasks
 
     def choose(self, tasks: TaskSet) -> TaskSet:
@@ -137,7 +142,7 @@ def takes_selection(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _names(values: list[str] | None) -> list[str] | None:
+def names(values: list[str] | None) -> list[str] | None:
     """Return the names in comma-separated values; None where the flag was not given."""
     if not values:
         return None

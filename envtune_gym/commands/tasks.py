@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from envtune_gym.commands import export, generate, ladder, paraphrase, task_coverage
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_table, progress
 from envtune_gym.commands.selection import Selection, Source, takes_selection
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.tasks import Finding, Task, audit_tasks, load_quarantine, load_tasks, save_jsonl, write_quarantine
+from envtune_gym.tasks import Finding, Task, audit_tasks, load_quarantine, load_tasks, write_quarantine
 from envtune_gym.tasks.audit import FINDING_KINDS
-from envtune_gym.tasks.export import save_bfcl
 
 __all__ = ["app"]
 
-app = typer.Typer(help="List, show, audit and export tasks.", rich_markup_mode=None)
+app = typer.Typer(help="Generate, list, show, audit and export tasks.", rich_markup_mode=None)
+app.command("generate", epilog=generate.EXAMPLES)(generate.generate_command)
+app.command("export", epilog=export.EXAMPLES)(export.export_command)
+app.command("paraphrase", epilog=paraphrase.EXAMPLES)(paraphrase.paraphrase_command)
+app.command("coverage", epilog=task_coverage.EXAMPLES)(task_coverage.coverage_command)
+app.command("ladder", epilog=ladder.EXAMPLES)(ladder.ladder_command)
 
 
 @app.command("list", epilog=examples("envtune tasks list --tasks bfcl --domains TravelAPI --split test --limit 10"))
@@ -92,33 +96,6 @@ def audit_command(
         for finding in findings:
             call = "" if finding.call is None else f", call {finding.call}"
             print_line(f"{finding.task_id}, turn {finding.turn}{call}: {finding.kind}: {finding.detail}")
-
-
-@app.command(
-    "export",
-    epilog=examples(
-        "envtune tasks export travel.jsonl --domains TravelAPI --limit 500",
-        "envtune tasks export BFCL_v4_multi_turn_base.json --tasks bfcl --categories base --format bfcl",
-    ),
-)
-@takes_selection
-def export_command(
-    selection: Selection,
-    out: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write.")],
-    to: Annotated[
-        Literal["envtune", "bfcl"],
-        typer.Option("--format", help="This package's tasks, or the benchmark's entries and possible answers."),
-    ] = "envtune",
-) -> None:
-    """Write tasks to a file, one JSON object a line.
-
-    The format bfcl is that of the benchmark's data: entries in FILE, ground truths in possible_answer/ beside it.
-    """
-    tasks = selection.load()
-    with progress("export", len(tasks)) as advance:
-        save = save_jsonl if to == "envtune" else save_bfcl
-        number = save(_stepping(tasks, advance), out)
-    print_line(f"{number:,} tasks written to {out}")
 
 
 def _stepping(tasks: Iterable[Task], advance: Callable[..., None]) -> Iterator[Task]:

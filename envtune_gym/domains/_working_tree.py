@@ -157,8 +157,13 @@ class WorkingTree(Domain):
             directory=self._current_dir.name,
             available=list(islice(self._current_dir.contents, MAX_LISTED)),
             found_at=locate(self.root, value, limit=3),
+            other_ending=_without_ending(value) in map(_without_ending, self._current_dir.contents),
             **details,
         )
+
+
+def _without_ending(name: object) -> object:
+    return (name.rpartition(".")[0] or name) if isinstance(name, str) else name
 
 
 def too_large(command: str, argument: str | None, value: object) -> ToolFailure:

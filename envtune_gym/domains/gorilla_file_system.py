@@ -179,6 +179,8 @@ class GorillaFileSystem(WorkingTree):
             raise endless("path", path) from None
         if not matches and isinstance(name, str) and ("*" in name or "?" in name):
             raise ToolFailure("pattern_is_literal", {"matches": []}, argument="name", value=name, silent=True)
+        if not matches and isinstance(name, str) and any(name.lower() in entry.lower() for _, entry, _ in walk(start)):
+            raise ToolFailure("other_case", {"matches": []}, argument="name", value=name, silent=True)
         return {"matches": matches}
 
     @tool

@@ -213,11 +213,11 @@ class MessageAPI(Domain):
         self._require_login()
         wanted = keyword.lower()
         pairs = map(_receiver_and_text, self.inbox)
-        return {
-            "results": [
-                {"receiver_id": receiver, "message": text} for receiver, text in pairs if wanted in text.lower()
-            ]
-        }
+        found = [{"receiver_id": receiver, "message": text} for receiver, text in pairs if wanted in text.lower()]
+        official = {"results": found}
+        if not found and (_is_key(keyword, self.user_map) or keyword in self.user_map.values()):
+            raise ToolFailure("keyword_is_user", official, argument="keyword", value=keyword, silent=True)
+        return official
 
     @tool
     def get_message_stats(self) -> dict[str, dict[str, int]]:

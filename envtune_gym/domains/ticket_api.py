@@ -11,6 +11,7 @@ __all__ = ["TicketAPI", "TicketUpdates"]
 
 _DEFAULTS: Mapping[str, Any] = {"ticket_queue": [], "ticket_counter": 1, "current_user": None}
 
+_STATUSES = frozenset({"open", "closed", "resolved"})
 _EDITABLE = frozenset({"title", "description", "status", "priority"})
 
 
@@ -210,7 +211,13 @@ class TicketAPI(Domain):
         tickets = [ticket for ticket in self.ticket_queue if ticket["created_by"] == self.current_user]
         if status:
             tickets = [ticket for ticket in tickets if ticket["status"].lower() == status.lower()]
+            if not tickets and isinstance(status, str) and status.lower() not in self._statuses():
+                raise ToolFailure("unknown_status", tickets, argument="status", value=status, silent=True)
         return tickets
+
+    def _statuses(self) -> frozenset[str]:
+        """Return the statuses that the tools give, and those that any ticket has, in lower case."""
+        return _STATUSES | {str(ticket.get("status")).lower() for ticket in self.ticket_queue}
 
     def _find_ticket(self, ticket_id: int) -> dict[str, Any]:
         for ticket in self.ticket_queue:

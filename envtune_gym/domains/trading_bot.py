@@ -411,7 +411,9 @@ class TradingBot(Domain):
             for symbol in stocks
             if (price := self.stocks.get(symbol, {}).get("price", 0)) >= min_price and price <= max_price
         ]
-        return {"filtered_stocks": picked}
+        official = {"filtered_stocks": picked}
+        self._check_symbols(stocks, official)
+        return official
 
     @tool
     def add_to_watchlist(self, stock: str) -> dict[str, Any]:
@@ -443,9 +445,11 @@ class TradingBot(Domain):
             `notification`: a sentence that names them.
         """
         moved = [s for s in stocks if s in self.stocks and abs(self.stocks[s]["percent_change"]) >= threshold]
-        if not moved:
-            return {"notification": "No significant price changes in the selected stocks."}
-        return {"notification": f"Stocks {', '.join(moved)} have significant price changes."}
+        official = {"notification": "No significant price changes in the selected stocks."}
+        if moved:
+            official = {"notification": f"Stocks {', '.join(moved)} have significant price changes."}
+        self._check_symbols(stocks, official)
+        return official
 
     def _require_login(self, purpose: str) -> None:
         if not self.authenticated:
@@ -464,6 +468,18 @@ class TradingBot(Domain):
         """Note a transaction, at a random second of the day that begins now."""
         moment = _NOW + timedelta(seconds=self._random.generator.randint(0, _SECONDS_A_DAY))
         self.transaction_history.append({"type": kind, "amount": amount, "timestamp": str(moment)})
+
+    def _check_symbols(self, stocks: object, official: object) -> None:
+        """Fail silently at the first of some stocks whose symbol no tool shows; some that are shown are not traded."""
+        for stock in stocks if isinstance(stocks, list) else ():
+            if stock not in self.stocks and not self._is_shown(stock):
+                raise self._unknown_stock(official, stock, argument="stocks", silent=True)
+
+    def _is_shown(self, stock: object) -> bool:
+        filler = self._filler or {}
+        lists = [self.watch_list, COMPANIES.values(), *SECTORS.values()]
+        lists += [filler.get(name, ()) for name in ("WATCH_LIST_EXTENSION", *SECTOR_FILLER.values())]
+        return any(stock in symbols for symbols in lists)
 
     def _unknown_stock(
         self, official: object, symbol: object, argument: str = "symbol", silent: bool = False

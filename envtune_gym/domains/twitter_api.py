@@ -262,7 +262,10 @@ class TwitterAPI(Domain):
         Returns:
             The tweets, oldest first: `id`, `username`, `content`, `tags`, `mentions`.
         """
-        return [tweet for tweet in self.tweets.values() if tweet["username"] == username]
+        tweets = self._tweets_of(username)
+        if not tweets:
+            self._check_writing(username, tweets)
+        return tweets
 
     @tool
     def search_tweets(self, keyword: str) -> list[dict[str, Any]]:
@@ -307,11 +310,23 @@ class TwitterAPI(Domain):
         Returns:
             `tweet_count`, `following_count` (0 for users other than the account's own) and `retweet_count`.
         """
-        return {
-            "tweet_count": len(self.get_user_tweets(username)),
+        stats = {
+            "tweet_count": len(self._tweets_of(username)),
             "following_count": len(self.following_list) if username == self.username else 0,
             "retweet_count": len(self.retweets.get(username, [])),
         }
+        if not any(stats.values()):
+            self._check_writing(username, stats)
+        return stats
+
+    def _tweets_of(self, username: str) -> list[dict[str, Any]]:
+        return [tweet for tweet in self.tweets.values() if tweet["username"] == username]
+
+    def _check_writing(self, username: str, official: object) -> None:
+        """Fail silently where nothing was found for a name that, but for an `@` or its case, is somebody's."""
+        known = [self.username, *self.following_list, *self.retweets, *(t["username"] for t in self.tweets.values())]
+        if username not in known and _plain_name(username) in map(_plain_name, known):
+            raise ToolFailure("name_written_otherwise", official, argument="username", value=username, silent=True)
 
     def _require_login(self, purpose: str) -> None:
         if not self.authenticated:
@@ -327,3 +342,7 @@ class TwitterAPI(Domain):
             value=tweet_id,
             known=list(self.tweets),
         )
+
+
+def _plain_name(name: object) -> str:
+    return str(name).strip().removeprefix("@").lower()

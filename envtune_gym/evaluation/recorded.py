@@ -3,11 +3,13 @@
 A line is a JSON object with `task_id` and one of:
 
 - `messages`: the assistant messages in order, answers included, sent exactly as they stand. This is what
-  `envtune replay --out` writes. Where they end before the task does, the task was not finished.
+  `envtune replay --out` and the GRPO baseline (`rollouts.jsonl`) write. Where they end before the task does, the task
+  was not finished.
 - `steps`: for each turn the steps, for each step its calls in Python syntax, such as
   `[[["cd(folder='docs')", "ls()"]], []]`. They are written out in the action format, and each turn gets an answer.
 
-Other keys are ignored. `RecordedActions` plays one episode of each task; `read_episodes` admits several.
+Other keys are ignored. `RecordedActions` plays one episode of each task; `read_episodes` admits several. An episode
+that broke before it had a task, with an empty `task_id` and no message, is passed over.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 from typing_extensions import Self
 
 from envtune_gym.calls import ActionFormat
@@ -32,7 +34,7 @@ __all__ = ["RecordedActions", "RecordedEpisode", "read_episodes"]
 class RecordedEpisode(BaseModel):
     """A line of the file; the module says what it holds."""
 
-    task_id: str = Field(min_length=1)
+    task_id: str
     messages: list[str] | None = None
     steps: list[list[list[str]]] | None = None
 
@@ -40,6 +42,8 @@ class RecordedEpisode(BaseModel):
     def _check_one_form(self) -> Self:
         if (self.messages is None) == (self.steps is None):
             raise ValueError("give either 'messages' or 'steps'")
+        if not self.task_id and self.messages != []:
+            raise ValueError("task_id is empty")
         return self
 
     def play(self, task: Task, action_format: ActionFormat, where: str) -> list[str]:
@@ -113,7 +117,8 @@ def read_episodes(path: Path) -> list[tuple[str, RecordedEpisode]]:
     places = [(f"{path}, line {number}", content) for number, content in numbered if content.strip()]
     if not places:
         raise DataError(f"{path} holds no actions; each line is an object with 'task_id' and 'messages' or 'steps'")
-    return [(where, _parse(content, where)) for where, content in places]
+    episodes = ((where, _parse(content, where)) for where, content in places)
+    return [(where, episode) for where, episode in episodes if episode.task_id]
 
 
 def _by_task(path: Path) -> dict[str, RecordedEpisode]:

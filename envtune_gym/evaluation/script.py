@@ -11,9 +11,10 @@ from envtune_gym.domains import domain_class
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.tasks import Task
 
-__all__ = ["Player", "script"]
+__all__ = ["DONE", "Player", "script"]
 
-_DONE = "Done."
+DONE = "Done."
+"""The answer to a turn in which calls ran."""
 _NOT_YET = "I cannot do that with the tools and the information that I have."
 
 
@@ -50,7 +51,7 @@ def script(task: Task, steps_per_turn: Sequence[Sequence[Sequence[Call]]], actio
                 _render(calls[start : start + MAX_CALLS], task, turn, action_format)
                 for start in range(0, len(calls), MAX_CALLS)
             ]
-        messages.append(render_answer(_DONE if any(steps) else _NOT_YET, action_format))
+        messages.append(render_answer(DONE if any(steps) else _NOT_YET, action_format))
     return messages
 
 

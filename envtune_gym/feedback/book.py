@@ -10,11 +10,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from typing_extensions import Self
 
@@ -30,8 +29,7 @@ GENERAL = "general"
 """Under this name, in place of a domain's, stand the rules for what goes wrong outside a tool."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """A text for an error, and where it comes from.
 
     Attributes:

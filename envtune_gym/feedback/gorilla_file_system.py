@@ -13,15 +13,52 @@ _OTHER_NAME = "Choose another name, or deal with the entry that has it first if 
 RULES = (
     HintRule(
         code="no_such_file",
+        category="parameter_constraint",
+        augmentation="clarify_constraint",
+        error="The current directory has no entry named {value}, but one that differs from it in the ending only. "
+        "A name counts whole, with what follows its last dot.",
+        actionable=(
+            "Give the whole name as a message or a result has it; `ls` lists the names.",
+            "Give the whole name as a message or a result has it.",
+        ),
+        when={"other_ending": True},
+    ),
+    HintRule(
+        code="no_such_file",
+        category="state_prerequisite",
+        augmentation="suggest_prerequisite",
+        error="No directory has a file named {value}, and this command writes into a file that exists already.",
+        actionable=(
+            "If the file is to be new, make it first with `touch`; if not, check the name.",
+            "If the file is to be new, make it first; if not, check the name.",
+        ),
+        tool="echo",
+        when={"found_at": []},
+    ),
+    HintRule(
+        code="no_such_file",
+        category="parameter_constraint",
+        augmentation="clarify_constraint",
+        error="No directory has an entry named {value}. Names count whole, ending included; upper and lower case "
+        "differ, and a path is not a name.",
+        actionable=(
+            "Use a name that a message or a result has, letter for letter. See what is here with `ls`; `find` lists "
+            "what lies below.",
+            "Use a name that a message or a result has, letter for letter; see what is here with `ls`.",
+            _LOOK_PLAIN,
+        ),
+        when={"found_at": []},
+    ),
+    HintRule(
+        code="no_such_file",
         category="state_prerequisite",
         augmentation="explain_dependency",
-        error="The current directory has no entry named {value}. Names are looked up in the current directory only, "
-        "upper and lower case differ, and a path is not a name.",
+        error="{value} is not in the current directory, but in another one. A command works on entries of the current "
+        "directory only.",
         actionable=(
-            "If the entry is in another directory, go there with `cd` first, one level at a time; `find` tells "
-            "where it is.",
-            "If the entry is in another directory, go there with `cd` first, one level at a time.",
-            _LOOK_PLAIN,
+            "Go to its directory first with `cd`, one level at a time; `find` tells where it is.",
+            "Go to its directory first with `cd`, one level at a time.",
+            "Go to its directory first.",
         ),
     ),
     HintRule(
@@ -155,6 +192,13 @@ RULES = (
         augmentation="correct_format",
         error="Nothing was found, for {value} was taken literally: names are searched for a text, without wildcards.",
         actionable=("Search for the part of the name that you know, without wildcards.",),
+    ),
+    HintRule(
+        code="other_case",
+        category="format_mismatch",
+        augmentation="correct_format",
+        error="Nothing was found for {value}, but a name contains it in another case: upper and lower case differ.",
+        actionable=("Search for another part of the name, or leave out {argument} to list everything.",),
     ),
     HintRule(
         code="lines_not_positive",

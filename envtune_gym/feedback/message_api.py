@@ -75,6 +75,17 @@ RULES = (
         or_ask=True,
     ),
     HintRule(
+        code="keyword_is_user",
+        category="parameter_constraint",
+        augmentation="clarify_constraint",
+        error="No message has {value} in its text. That is a user, and the search looks into the texts alone, not at "
+        "whom a message went to.",
+        actionable=(
+            "If the messages to that user are meant, `view_messages_sent` lists all messages by receiver's id.",
+            "If the messages to that user are meant, a search by text does not find them.",
+        ),
+    ),
+    HintRule(
         code="user_exists",
         category="state_prerequisite",
         augmentation="clarify_constraint",

@@ -18,7 +18,7 @@ from envtune_gym.feedback.levels import FeedbackLevel
 
 __all__ = ["attach", "explain_step", "result_hints", "step_errors", "text_of"]
 
-_decode = json.JSONDecoder().decode
+_decode = json.JSONDecoder().raw_decode
 
 
 def step_errors(episode: Episode) -> list[tuple[str | None, ToolError] | None]:
@@ -27,10 +27,13 @@ def step_errors(episode: Episode) -> list[tuple[str | None, ToolError] | None]:
     Nothing is for a call that succeeded as it was meant. Neither is there anything for a tool that runs although it is
     not on offer: a hint would document a tool that the agent is not supposed to have.
     """
-    if episode.reply is None or not episode.results:
-        return []
-    context = HintContext.of(episode)
+    return _step_errors(episode, HintContext.of(episode))
+
+
+def _step_errors(episode: Episode, context: HintContext) -> list[tuple[str | None, ToolError] | None]:
     errors: list[tuple[str | None, ToolError] | None] = []
+    if episode.reply is None or not episode.results:
+        return errors
     for result, call in zip(episode.results, episode.reply.calls, strict=True):
         error = result.error or result.silent
         if error is None:
@@ -52,11 +55,12 @@ def explain_step(episode: Episode, book: HintBook, level: FeedbackLevel) -> list
     if episode.reply is not None and episode.reply.error is not None:
         cause = parse_cause(episode.reply.error)
         return [None if level == "off" else book.explain(None, cause, episode.offered, advise=advise)]
-    if level == "off":
+    if level == "off" or not episode.results:
         return [None] * len(episode.results)
+    context = HintContext.of(episode)
     return [
-        None if found is None else book.explain(*found, episode.offered, advise=advise)
-        for found in step_errors(episode)
+        None if found is None else book.explain(*found, context.names, advise=advise)
+        for found in _step_errors(episode, context)
     ]
 
 
@@ -86,6 +90,7 @@ def _is_json_object(text: str) -> bool:
     if not text.startswith("{"):
         return False
     try:
-        return isinstance(_decode(text), dict)
+        _, end = _decode(text)
     except (ValueError, RecursionError):
         return False
+    return not text[end:].strip(" \t\n\r")

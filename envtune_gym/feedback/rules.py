@@ -12,7 +12,7 @@ import reprlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from typing_extensions import Self
 
@@ -31,6 +31,9 @@ MAX_TEXT = 300
 
 MAX_HINT = 1_000
 """Most characters of a hint."""
+
+_Template: TypeAlias = tuple[tuple[str, str | None], ...]
+"""A text in parts, each with the name of the value that follows it."""
 
 _TOOL = re.compile(r"`([^`]*)`")
 _LISTED = 12
@@ -72,7 +75,8 @@ class HintRule:
     tool: str | None = None
     when: Mapping[str, Any] = field(default_factory=dict)
     or_ask: bool = False
-    _tools: tuple[tuple[str, ...], ...] = field(init=False, repr=False, compare=False)
+    _explanation: _Template = field(init=False, repr=False, compare=False)
+    _advice: tuple[tuple[frozenset[str], _Template], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.category not in get_args(ErrorCategory):
@@ -85,7 +89,9 @@ class HintRule:
             raise self._mistake("neither the text 'error' nor the last of 'actionable' may name a tool in backticks")
         if type(self.or_ask) is not bool:
             raise self._mistake(f"or_ask is true or false, not {self.or_ask!r}")
-        object.__setattr__(self, "_tools", tuple(tuple(named_tools(text)) for text in self.actionable))
+        advice = tuple((frozenset(named_tools(text)), _parsed(text)) for text in self.actionable)
+        object.__setattr__(self, "_explanation", _parsed(self.error))
+        object.__setattr__(self, "_advice", advice)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -101,7 +107,7 @@ class HintRule:
         try:
             return cls(**fields)
         except TypeError as error:
-            known = ", ".join(cls.__dataclass_fields__)
+            known = ", ".join(name for name, known in cls.__dataclass_fields__.items() if known.init)
             raise ConfigurationError(f"hint rule {fields.get('code')!r}: {error}; fields: {known}") from None
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,29 +127,31 @@ class HintRule:
         """Tell whether the rule is about an error."""
         if self.code != error.code or self.tool not in (None, error.tool):
             return False
-        if not self.when:
-            return True
-        known = {**error.details, "argument": error.argument, "value": error.value}
-        return all(name in known and known[name] == value for name, value in self.when.items())
+        for name, wanted in self.when.items():
+            if name in ("argument", "value"):
+                if (error.argument if name == "argument" else error.value) != wanted:
+                    return False
+            elif name not in error.details or error.details[name] != wanted:
+                return False
+        return True
 
     def text(self, error: ToolError, offered: Collection[str], *, advise: bool) -> str | None:
         """Return what to say about an error.
 
         Args:
             error: An error that the rule applies to.
-            offered: Names of the tools on offer.
+            offered: Names of the tools on offer; a set is fastest.
             advise: Whether to say, too, what kind of step resolves it.
 
         Returns:
             The text; None if the error lacks a value that the text needs.
         """
-        values = _Values(error)
-        explanation = _filled(self.error, values)
+        explanation = _filled(self._explanation, error)
         if explanation is None or not advise:
             return explanation and explanation[:MAX_HINT]
-        for template, tools in zip(self.actionable, self._tools, strict=True):
-            if all(name in offered for name in tools):
-                advice = _filled(template, values)
+        for tools, template in self._advice:
+            if tools.issubset(offered):
+                advice = _filled(template, error)
                 if advice is not None:
                     return f"{explanation} {advice}{_OR_ASK if self.or_ask else ''}"[:MAX_HINT]
         return explanation[:MAX_HINT]
@@ -176,28 +184,26 @@ def shown(value: Any) -> str:
     return _shown_item(value)
 
 
-class _Values(dict[str, str]):
-    """The values of an error as short texts, by name, each made when a template first asks for it."""
-
-    def __init__(self, error: ToolError) -> None:
-        self._error = error
-
-    def __missing__(self, name: str) -> str:
-        """Return the text of a value; an argument that the error does not name has none."""
-        error = self._error
-        if name in ("argument", "value") and error.argument is not None:
-            value = error.argument if name == "argument" else error.value
-        else:
-            value = error.tool if name == "tool" else error.details[name]
-        text = self[name] = shown(value)
-        return text
+def _parsed(text: str) -> _Template:
+    return tuple((literal, name) for literal, name, _, _ in Formatter().parse(text))
 
 
-def _filled(template: str, values: _Values) -> str | None:
+def _filled(template: _Template, error: ToolError) -> str | None:
+    """Return a template with the values of an error in it, or None if the error lacks one."""
     try:
-        return template.format_map(values)
+        return "".join([literal if name is None else literal + _value(error, name) for literal, name in template])
     except KeyError:
         return None
+
+
+def _value(error: ToolError, name: str) -> str:
+    """Return a value of an error as a short text; an argument that the error does not name has none."""
+    if error.argument is not None:
+        if name == "value":
+            return shown(error.value)
+        if name == "argument":
+            return shown(error.argument)
+    return shown(error.tool if name == "tool" else error.details[name])
 
 
 def _shown_item(value: Any) -> str:

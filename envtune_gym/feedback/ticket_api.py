@@ -74,6 +74,14 @@ RULES = (
         actionable=("Give only those fields that change, by these names.",),
     ),
     HintRule(
+        code="unknown_status",
+        category="parameter_constraint",
+        augmentation="clarify_constraint",
+        error="Nothing was found, for no ticket at all has the status {value}. A status is one of those that tickets "
+        "show, whatever its case.",
+        actionable=("Leave out {argument} to see all tickets of the user, each with its status.",),
+    ),
+    HintRule(
         code="no_updates",
         category="parameter_constraint",
         augmentation="clarify_constraint",

@@ -16,7 +16,7 @@ _CARD = (
     "Use the id that registering the card returned.",
 )
 _BOOKING = (
-    "Look up the bookings with `get_booking_history`.",
+    "Look up the bookings with `get_booking_history`; a flight that is not there is not booked.",
     "Use the id that booking the flight returned.",
 )
 _AIRPORT = (
@@ -56,6 +56,18 @@ RULES = (
             "Look up its id with `get_all_credit_cards` and use that.",
             "Use the id under which it is registered.",
         ),
+    ),
+    HintRule(
+        code="card_not_found",
+        category="dependency_missing",
+        augmentation="suggest_prerequisite",
+        error="No card is registered under the id {value}, for none is registered at all.",
+        actionable=(
+            "If the user has given a card, register it first with `register_credit_card`; its result has the id.",
+            "If the user has given a card, register it first; its result has the id.",
+        ),
+        when={"known": []},
+        or_ask=True,
     ),
     HintRule(
         code="card_not_found",
@@ -109,6 +121,17 @@ RULES = (
             "`set_budget_limit`.",
             "Tell the user that the budget limit stands in the way.",
         ),
+    ),
+    HintRule(
+        code="booking_not_found",
+        category="dependency_missing",
+        augmentation="suggest_prerequisite",
+        error="There is no booking {value}, for no flight is booked.",
+        actionable=(
+            "If a flight was to be booked, do that first with `book_flight`; its result has the id.",
+            "If a flight was to be booked, do that first; its result has the id.",
+        ),
+        when={"known": []},
     ),
     HintRule(
         code="booking_not_found",

@@ -51,6 +51,14 @@ RULES = (
         or_ask=True,
     ),
     HintRule(
+        code="name_written_otherwise",
+        category="format_mismatch",
+        augmentation="correct_format",
+        error="Nothing was found for {value}, but there is a user whose name is written almost like that. Names are "
+        "matched letter for letter, upper and lower case differ, and an @ is no part of a name.",
+        actionable=("Write the name as a message or a result has it, without an @ before it.",),
+    ),
+    HintRule(
         code="already_retweeted",
         category="state_prerequisite",
         augmentation="clarify_constraint",

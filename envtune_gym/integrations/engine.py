@@ -14,7 +14,7 @@ from envtune_gym.errors import ConfigurationError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["Engine", "Generated", "TransformersEngine"]
+__all__ = ["Engine", "Generated", "TransformersEngine", "cache_argument"]
 
 
 @dataclass(slots=True)
@@ -44,6 +44,11 @@ class Engine(Protocol):
         """
 
 
+def cache_argument(model: PreTrainedModel) -> str:
+    """Return the name of the argument in which a model takes its cache; transformers renamed it in 5.x."""
+    return "cache" if "cache" in inspect.signature(type(model).forward).parameters else "past_key_values"
+
+
 class TransformersEngine:
     """Samples from a transformers model with a key-value cache, left-padded, on whatever device the model is on.
 
@@ -70,8 +75,7 @@ class TransformersEngine:
         self._end_ids = frozenset(end_ids)
         self._temperature = temperature
         self._batch_size = batch_size
-        parameters = inspect.signature(type(model).forward).parameters
-        self._cache_name = "cache" if "cache" in parameters else "past_key_values"  # transformers renamed it in 5.x
+        self._cache_name = cache_argument(model)
 
     def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
         """Sample one reply to each prompt (see `Engine.generate`); draws from torch's global generator."""

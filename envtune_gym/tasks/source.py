@@ -21,12 +21,14 @@ class TaskSource(ABC):
         version: Changes whenever the tasks do.
         categories: The categories that its tasks may have.
         size: Number of tasks, or None if there is no end to them.
+        period: Of an endless source: after how many tasks their kinds come again in the same order.
     """
 
     name: str
     version: str
     categories: tuple[str, ...]
     size: int | None
+    period: int = 1
 
     @abstractmethod
     def task(self, index: int) -> Task:
@@ -43,6 +45,11 @@ class TaskSource(ABC):
     def split(self, index: int) -> str | None:
         """Return the split of the task at an index; None if the tasks at hand are not split."""
         return None
+
+    def kind(self, index: int) -> str:
+        """Return what kind of task is at an index: tasks of a kind are about equally hard."""
+        task = self.task(index)
+        return f"{task.domains[0]}-{task.category}-t{sum(map(bool, task.ground_truth))}"
 
     @abstractmethod
     def index_of(self, task_id: str) -> int | None:

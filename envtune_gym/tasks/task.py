@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 from typing_extensions import Self
@@ -16,6 +16,9 @@ from envtune_gym.callsyntax import CallSyntaxError, parse_call
 from envtune_gym.domains import domain_class, domain_names
 from envtune_gym.errors import TaskError
 from envtune_gym.official import BFCL_VERSION
+
+if TYPE_CHECKING:
+    from envtune_gym.tasks.difficulty import Difficulty
 
 __all__ = ["CATEGORIES", "TOOLS_ADDED_MESSAGE", "Task"]
 
@@ -155,6 +158,13 @@ class Task(BaseModel):
     def fingerprint(self) -> str:
         """SHA-256 of the content; the order of keys counts, for domains list their contents in it."""
         return hashlib.sha256(json.dumps(self.model_dump(mode="json")).encode()).hexdigest()
+
+    @cached_property
+    def difficulty(self) -> Difficulty:
+        """How hard the task is, in numbers measured on its ground truth."""
+        from envtune_gym.tasks.difficulty import measure_difficulty  # builds on this module
+
+        return measure_difficulty(self)
 
     def withheld(self, turn: int) -> frozenset[str]:
         """Return the names of the tools that are still withheld in a turn."""

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from typing_extensions import Self
@@ -18,6 +18,9 @@ from envtune_gym.tasks.quarantine import load_quarantine
 from envtune_gym.tasks.source import ListSource, TaskSource
 from envtune_gym.tasks.splits import check_split
 from envtune_gym.tasks.task import Task
+
+if TYPE_CHECKING:
+    import datasets
 
 __all__ = ["TaskSet"]
 
@@ -174,6 +177,25 @@ class TaskSet(Sequence[Task]):
         order = np.random.default_rng(seed).permutation(len(self._indices))
         return self._view([self._indices[position] for position in order])
 
+    def kinds(self) -> dict[str, Self]:
+        """Return the tasks by kind; those of a kind are about equally hard."""
+        indices: dict[str, Sequence[int]] = {}
+        if not self.is_finite:
+            period = self._source.period
+            for position in range(period):
+                indices[self._source.kind(self._indices[position])] = self._indices[position::period]
+        else:
+            groups: dict[str, list[int]] = {}
+            for index in self._indices:
+                groups.setdefault(self._source.kind(index), []).append(index)
+            indices.update(groups)
+        return {kind: self._view(indices[kind]) for kind in sorted(indices)}
+
+    def kind_of(self, task_id: str) -> str | None:
+        """Return the kind of the task with an id, or None if the set has no such task."""
+        index = self._find(task_id)
+        return None if index is None else self._source.kind(index)
+
     def sample(self, rng: np.random.Generator) -> Task:
         """Return a task drawn uniformly (of an endless set: from its first two thousand million).
 
@@ -184,6 +206,32 @@ class TaskSet(Sequence[Task]):
             raise ConfigurationError("cannot sample from an empty TaskSet; loosen what it was filtered by")
         bound = len(self._indices) if self.is_finite else min(_SAMPLED, len(self._indices))
         return self._source.task(self._indices[int(rng.integers(bound))])
+
+    def to_hf_dataset(self) -> datasets.Dataset:
+        """Return the tasks as a dataset of Hugging Face, one a row, with what makes each hard in numbers.
+
+        Columns: `id`, `category`, `domains`, `turns`, `ground_truth`, `initial_config` (JSON text), `missed_functions`
+        (likewise), `excluded_functions`, `long_context`, `path`, `source`, `version`, and `difficulty_*` as
+        `Difficulty` has them.
+
+        Raises:
+            ConfigurationError: If the set is endless, or `datasets` is not installed.
+        """
+        from envtune_gym.tasks.hf import to_dataset
+
+        self._need_end("to_hf_dataset()")
+        return to_dataset(self)
+
+    @classmethod
+    def from_hf_dataset(cls, dataset: datasets.Dataset) -> Self:
+        """Return the tasks of such a dataset; further columns are left aside.
+
+        Raises:
+            DataError: If a column is missing, or a row is not a task.
+        """
+        from envtune_gym.tasks.hf import from_dataset
+
+        return cls(from_dataset(dataset))
 
     def without_quarantined(self) -> Self:
         """Return the tasks that the audit of the official data found fair (`load_quarantine` lists the others)."""
@@ -251,6 +299,11 @@ class _Joined(TaskSource):
         """Return the split of the task at an index, or None."""
         source, own = self._locate(index)
         return source.split(own)
+
+    def kind(self, index: int) -> str:
+        """Return the kind of the task at an index."""
+        source, own = self._locate(index)
+        return source.kind(own)
 
     def index_of(self, task_id: str) -> int | None:
         """Return the index of the task with an id, or None."""

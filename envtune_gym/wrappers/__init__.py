@@ -3,6 +3,8 @@
 * `AugmentedFeedbackWrapper`: errors become feedback that teaches.
 * `ProgressRewardWrapper`: each passed turn pays its share.
 * `FormatRewardWrapper`: the format and the calls pay.
+* `DirectRewardWrapper`: progress and a little for the format; what the paper compares with.
+* `ToolRLRewardWrapper`: calls that look like the ground truth's pay; likewise.
 * `CurriculumWrapper`: tasks, feedback and reward by stage.
 """
 
@@ -10,7 +12,16 @@ from __future__ import annotations
 
 from envtune_gym.wrappers.augmented_feedback import AugmentedFeedbackWrapper
 from envtune_gym.wrappers.curriculum import CurriculumWrapper
+from envtune_gym.wrappers.direct_reward import DirectRewardWrapper
 from envtune_gym.wrappers.format_reward import FormatRewardWrapper
 from envtune_gym.wrappers.progress_reward import ProgressRewardWrapper
+from envtune_gym.wrappers.toolrl_reward import ToolRLRewardWrapper
 
-__all__ = ["AugmentedFeedbackWrapper", "CurriculumWrapper", "FormatRewardWrapper", "ProgressRewardWrapper"]
+__all__ = [
+    "AugmentedFeedbackWrapper",
+    "CurriculumWrapper",
+    "DirectRewardWrapper",
+    "FormatRewardWrapper",
+    "ProgressRewardWrapper",
+    "ToolRLRewardWrapper",
+]

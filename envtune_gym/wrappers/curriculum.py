@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.utils import seeding
 
+from envtune_gym.adaptive import AdaptiveSampler
 from envtune_gym.curriculum import PAPER_STAGES, AdvanceRule, Metrics, Reward, Stage, stage_categories, stage_tasks
 from envtune_gym.domains.base import copy_plain
 from envtune_gym.errors import ConfigurationError
@@ -16,8 +17,10 @@ from envtune_gym.feedback import HintBook
 from envtune_gym.tasks import TaskSet
 from envtune_gym.wrappers.augmented_feedback import AugmentedFeedbackWrapper
 from envtune_gym.wrappers.base import EnvtuneWrapper
+from envtune_gym.wrappers.direct_reward import DirectRewardWrapper
 from envtune_gym.wrappers.format_reward import FormatRewardWrapper
 from envtune_gym.wrappers.progress_reward import ProgressRewardWrapper
+from envtune_gym.wrappers.toolrl_reward import ToolRLRewardWrapper
 
 __all__ = ["CurriculumWrapper"]
 
@@ -27,7 +30,9 @@ class CurriculumWrapper(EnvtuneWrapper):
 
     A stage's tasks are those of the environment that it asks for; its feedback and reward are those of
     `AugmentedFeedbackWrapper`, `FormatRewardWrapper` and `ProgressRewardWrapper`. `advance` goes on to the next stage;
-    `record` takes the trainer's metrics and goes on when the rule says so. Whatever changes, changes at the next
+    `record` takes the trainer's metrics and goes on when the rule says so. A stage with `sampling="adaptive"` draws
+    more of those kinds of tasks that are solved sometimes: episodes played here count by themselves, those played
+    elsewhere are told by `record_episode`. Whatever changes, changes at the next
     `reset`: an episode ends in the stage that it began in. `info["stage"]` is the name of that stage.
 
     `reset(seed=...)` seeds the draw of tasks, and the option `task_id` plays that task, of the stage or not.
@@ -61,7 +66,7 @@ class CurriculumWrapper(EnvtuneWrapper):
         env: gym.Env[str, str],
         stages: Sequence[Stage | Mapping[str, Any]] = PAPER_STAGES,
         rule: AdvanceRule | Mapping[str, Any] | None = None,
-        hints: HintBook | Mapping[str, Any] | None = None,
+        hints: HintBook | Mapping[str, Any] | str | None = None,
     ) -> None:
         if isinstance(stages, (str, Mapping)) or not isinstance(stages, Sequence):
             raise ConfigurationError(f"stages are a list of Stage, not {stages!r}")
@@ -81,12 +86,18 @@ class CurriculumWrapper(EnvtuneWrapper):
         self._index = 0
         self._history: list[Metrics] = []
         self._rng = np.random.default_rng()
+        self._sampler = self._new_sampler()
         self._enter()
 
     @property
     def stage(self) -> Stage:
         """The stage that the next episode begins in."""
         return self.stages[self._index]
+
+    @property
+    def stage_index(self) -> int:
+        """Its place among the stages, from 0."""
+        return self._index
 
     @property
     def history(self) -> tuple[Metrics, ...]:
@@ -101,13 +112,16 @@ class CurriculumWrapper(EnvtuneWrapper):
             self._rng, _ = seeding.np_random(seed)
         options = dict(options or {})
         if options.get("task_id") is None:
-            options["task_id"] = self._tasks.sample(self._rng).id
+            options["task_id"] = (self._sampler or self._tasks).sample(self._rng).id
         observation, info = self._layers.reset(seed=seed, options=options)
         return observation, {**info, "stage": self._entered.name}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take a step under the feedback and the reward of the stage that the episode began in."""
         observation, reward, terminated, truncated, info = self._layers.step(action)
+        if terminated or truncated:
+            success = bool(info.get("success"))  # where a limit around the environment ended it, there is none
+            self.record_episode(self.unwrapped.episode.task.id, success)
         return observation, float(reward), terminated, truncated, {**info, "stage": self._entered.name}
 
     def advance(self) -> None:
@@ -115,6 +129,7 @@ class CurriculumWrapper(EnvtuneWrapper):
         if self._index + 1 < len(self.stages):
             self._index += 1
             self._history = []
+            self._sampler = self._new_sampler()
 
     def record(self, *, accuracy: float | None = None, grad_norm: float | None = None) -> bool:
         """Take the trainer's metrics, and advance if a new validation shows that the stage has done its work.
@@ -142,6 +157,19 @@ class CurriculumWrapper(EnvtuneWrapper):
         self.advance()
         return True
 
+    def record_episode(self, task_id: str, success: float) -> None:
+        """Take the outcome of an episode, which a stage with adaptive sampling draws by; other stages need none.
+
+        Args:
+            task_id: The task that was played.
+            success: From 0 to 1.
+
+        Raises:
+            ConfigurationError: If the outcome is not in [0, 1].
+        """
+        if self._sampler is not None:
+            self._sampler.record(task_id, success)
+
     def state_dict(self) -> dict[str, Any]:
         """Return the stage, its history and the state of the draw of tasks, as plain data."""
         return {
@@ -149,6 +177,7 @@ class CurriculumWrapper(EnvtuneWrapper):
             "stage": self._index,
             "history": [list(metrics) for metrics in self._history],
             "rng": copy_plain(self._rng.bit_generator.state),
+            "sampler": None if self._sampler is None else self._sampler.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -171,7 +200,21 @@ class CurriculumWrapper(EnvtuneWrapper):
             rng.bit_generator.state = state["rng"]
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ConfigurationError(f"not a state of a CurriculumWrapper: {error!r}") from None
-        self._index, self._history, self._rng = index, history, rng
+        before, self._index = self._index, index
+        try:
+            sampler = self._new_sampler() if index != before else self._sampler
+            if sampler is not None:
+                sampler.load_state_dict(state.get("sampler") or {})
+        except ConfigurationError:
+            self._index = before
+            raise
+        self._history, self._rng, self._sampler = history, rng, sampler
+
+    def _new_sampler(self) -> AdaptiveSampler | None:
+        """Return what draws the tasks of the present stage, if it is not each as likely as the other."""
+        if self.stage.sampling == "uniform":
+            return None
+        return AdaptiveSampler(stage_tasks(self.unwrapped.tasks, self.stage))
 
     def _enter(self) -> None:
         """Take the tasks, the feedback and the reward of the present stage."""
@@ -181,7 +224,15 @@ class CurriculumWrapper(EnvtuneWrapper):
         self._layers: gym.Env[str, str] = _with_reward(feedback, stage.reward)
 
 
+_REWARDS: dict[Reward, Callable[[gym.Env[str, str]], gym.Env[str, str]] | None] = {
+    "format": FormatRewardWrapper,
+    "progress": ProgressRewardWrapper,
+    "verdict": None,
+    "direct": DirectRewardWrapper,
+    "toolrl": ToolRLRewardWrapper,
+}
+
+
 def _with_reward(env: gym.Env[str, str], reward: Reward) -> gym.Env[str, str]:
-    if reward == "format":
-        return FormatRewardWrapper(env)
-    return ProgressRewardWrapper(env) if reward == "progress" else env
+    wrapper = _REWARDS[reward]
+    return env if wrapper is None else wrapper(env)

@@ -180,12 +180,19 @@ def test_a_missing_name_tells_where_it_is(files):
     assert details["directory"] == "home"
     assert details["available"] == ["docs", "notes.txt", "empty"]
     assert details["found_at"] == ["/docs/log.txt"]
+    assert not details["other_ending"]
+
+
+@pytest.mark.parametrize("name", ["notes", "notes.md"])
+def test_a_missing_name_tells_that_only_its_ending_differs(files, name):
+    assert failure(files, "cat", name).details["other_ending"]
 
 
 @pytest.mark.parametrize(
     ("tool", "args", "code", "official"),
     [
         ("find", (".", "*.txt"), "pattern_is_literal", {"matches": []}),
+        ("find", (".", "NOTES"), "other_case", {"matches": []}),
         ("tail", ("notes.txt", -1), "lines_not_positive", {"last_lines": "the end"}),
         ("mv", ("docs", "docs"), "moved_into_itself", {"result": "'docs' moved to 'docs/docs'"}),
         ("cp", ("docs", "docs"), "copied_into_itself", {"result": "'docs' copied to 'docs/docs'"}),

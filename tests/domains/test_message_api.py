@@ -116,6 +116,13 @@ def test_a_name_in_place_of_an_id_is_recognised(messages):
     assert failure(messages, "send_message", "USR9", "x").details["same_as_name"] is False
 
 
+@pytest.mark.parametrize("keyword", ["Ben", "USR002"])
+def test_a_search_for_a_user_that_finds_nothing_is_marked(messages, keyword):
+    assert messages.search_messages("nothing") == {"results": []}
+    error = failure(messages, "search_messages", keyword)
+    assert (error.code, error.official, error.silent) == ("keyword_is_user", {"results": []}, True)
+
+
 @pytest.mark.parametrize(
     ("tool", "args"),
     [

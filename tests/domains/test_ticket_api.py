@@ -111,6 +111,7 @@ def test_creating_and_listing_need_a_login():
     [
         ("ticket_login", ("ann", ""), "empty_credentials", {"success": False}),
         ("edit_ticket", (1, {"title": None}), "no_updates", {"status": "Ticket 1 has been updated successfully."}),
+        ("get_user_tickets", ("opened",), "unknown_status", []),
     ],
 )
 def test_answers_that_cannot_have_been_meant_are_marked(api, tool, args, code, official):
@@ -118,6 +119,11 @@ def test_answers_that_cannot_have_been_meant_are_marked(api, tool, args, code, o
     assert failure.silent
     assert (failure.code, failure.official) == (code, official)
     assert api.state() == config()
+
+
+@pytest.mark.parametrize("status", ["CLOSED", "resolved"])
+def test_a_status_that_no_ticket_has_yet_is_a_legitimate_question(api, status):
+    assert api.get_user_tickets(status) == []
 
 
 def test_logging_out_twice_is_marked(api):

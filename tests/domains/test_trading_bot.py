@@ -227,6 +227,13 @@ def test_private_tools_need_a_login(tool, args, official):
         ("get_symbol_by_name", ("Foo",), "company_not_found", {"symbol": "Stock not found"}),
         ("get_available_stocks", ("Food",), "unknown_sector", {"stock_list": []}),
         ("add_to_watchlist", ("X",), "stock_not_found", {"watchlist": ["NVDA"]}),
+        ("filter_stocks_by_price", (["AAPL", "Apple"], 1, 300), "stock_not_found", {"filtered_stocks": ["AAPL"]}),
+        (
+            "notify_price_change",
+            (["aapl"], 0.1),
+            "stock_not_found",
+            {"notification": "No significant price changes in the selected stocks."},
+        ),
         ("trading_login", ("a", "b"), "already_logged_in", {"status": "Already logged in"}),
         ("get_transaction_history", ("2024-02-01", "2024-01-01"), "empty_period", {"transaction_history": []}),
     ],
@@ -235,6 +242,11 @@ def test_answers_that_cannot_have_been_meant_are_marked(bot, tool, args, code, o
     failure = fail(getattr(bot, tool), *args)
     assert failure.silent
     assert (failure.code, failure.official) == (code, official)
+
+
+def test_a_symbol_that_is_shown_but_not_traded_is_a_legitimate_choice():
+    bot = open_market(FILLER)
+    assert bot.filter_stocks_by_price(["F", "GM", "TX", "WX", "AMZN", "NVDA"], 1, 300) == {"filtered_stocks": ["NVDA"]}
 
 
 def test_what_takes_effect_is_marked_all_the_same(bot):

@@ -104,12 +104,25 @@ def test_an_unknown_tweet(api, tool, args):
         ("authenticate_twitter", ("x", "secret"), "wrong_credentials", "username", {"authentication_status": False}),
         ("follow_user", ("bob",), "already_following", "username_to_follow", {"follow_status": False}),
         ("unfollow_user", ("zoe",), "not_following", "username_to_unfollow", {"unfollow_status": False}),
+        ("get_user_tweets", ("@Ann",), "name_written_otherwise", "username", []),
+        (
+            "get_user_stats",
+            ("Bob",),
+            "name_written_otherwise",
+            "username",
+            {"tweet_count": 0, "following_count": 0, "retweet_count": 0},
+        ),
     ],
 )
 def test_answers_that_cannot_have_been_meant_are_marked(api, tool, args, code, argument, official):
     failure = fail(getattr(api, tool), *args)
     assert failure.silent
     assert (failure.code, failure.argument, failure.official) == (code, argument, official)
+
+
+@pytest.mark.parametrize("username", ["bob", "zoe", 3, ["ann"]])
+def test_a_user_without_tweets_is_a_legitimate_answer(api, username):
+    assert api.get_user_tweets(username) == []
 
 
 def test_a_second_repost_is_marked(api):

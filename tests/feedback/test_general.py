@@ -47,7 +47,7 @@ def hint_of(ticket_task):
         ),
         ("get_credit_card_balance", {"access_token": "x", "card_id": 7}, "Nobody is logged in"),
         ("contact_customer_support", {"booking_id": 7, "message": "m"}, "'booking_id' is to be of type string"),
-        ("contact_customer_support", {"booking_id": "7", "message": 8}, "There is no booking '7'."),
+        ("contact_customer_support", {"booking_id": "7", "message": 8}, "There is no booking '7', for"),
         ("add", {"a": 1, "b": None}, "'b' is to be of type number, and None is not"),
     ],
 )

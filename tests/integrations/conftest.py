@@ -1,23 +1,21 @@
-import pytest
+"""Fixtures of the tests of trainers. Their packages are imported where they are used: the tests of MCP need none."""
 
-pytest.importorskip("trl")
+import sys
 
 import gymnasium as gym
-import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast
+import pytest
 
 from envtune_gym import TaskSet
-from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, play
-from envtune_gym.integrations.tokens import ChatTemplate
 from envtune_gym.registration import MULTI_DOMAIN_ID
-
-from .helpers import CHATML, SMALL_TASK, Script, tiny_model
 
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread():
     """Tiny models gain nothing from more, and lose much where test workers share the cores."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -27,6 +25,11 @@ def one_thread():
 @pytest.fixture(scope="session")
 def tokenizer():
     """Byte-level pieces learnt from a system prompt; any string survives encoding and decoding."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    from .helpers import CHATML, SMALL_TASK
+
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -48,6 +51,8 @@ def tokenizer():
 
 @pytest.fixture
 def model(tokenizer):
+    from .helpers import tiny_model
+
     return tiny_model(tokenizer)
 
 
@@ -63,6 +68,10 @@ def make_env(ticket_task, withheld_task):
 @pytest.fixture
 def run(tokenizer, make_env):
     """Play one episode for each script at once; return the rollouts."""
+    from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, play
+    from envtune_gym.integrations.tokens import ChatTemplate
+
+    from .helpers import Script
 
     def run(*scripts, task_id="ticket", envs=None, template=None, **limits):
         envs = envs or [make_env() for _ in scripts]

@@ -1,10 +1,15 @@
 import pytest
+
+pytest.importorskip("trl")
+
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import TransformersEngine
+from envtune_gym.integrations.graph_engine import GraphEngine
 
+EACH_ENGINE = pytest.mark.parametrize("engine_class", [TransformersEngine, GraphEngine])
 PROMPTS = [[7, 8, 9, 10, 11, 12], [20, 21], [30, 31, 32, 33], [40]]
 
 
@@ -16,35 +21,39 @@ def teacher_forced(model, prompt, ids, temperature):
 
 @pytest.mark.parametrize("batch_size", [1, 3, 8])
 @pytest.mark.parametrize("temperature", [1.0, 0.4])
-def test_log_probabilities_are_those_of_a_forward_pass_over_the_whole(model, batch_size, temperature):
-    engine = TransformersEngine(model, end_ids={2}, temperature=temperature, batch_size=batch_size)
+@EACH_ENGINE
+def test_log_probabilities_are_those_of_a_forward_pass_over_the_whole(engine_class, model, batch_size, temperature):
+    engine = engine_class(model, end_ids={2}, temperature=temperature, batch_size=batch_size)
     for prompt, reply in zip(PROMPTS, engine.generate(PROMPTS, [9, 14, 5, 12]), strict=True):
         assert len(reply.ids) == len(reply.logprobs) > 0
         expected = teacher_forced(model, prompt, reply.ids, temperature)
         torch.testing.assert_close(torch.tensor(reply.logprobs), expected, atol=1e-4, rtol=0)
 
 
-def test_models_with_absolute_positions_are_not_misled_by_padding():
+@EACH_ENGINE
+def test_models_with_absolute_positions_are_not_misled_by_padding(engine_class):
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=64, n_positions=64, n_embd=16, n_layer=2, n_head=2, initializer_range=0.5)
     model = GPT2LMHeadModel(config).eval()
-    for prompt, reply in zip(PROMPTS, TransformersEngine(model, {2}).generate(PROMPTS, [8] * 4), strict=True):
+    for prompt, reply in zip(PROMPTS, engine_class(model, {2}).generate(PROMPTS, [8] * 4), strict=True):
         expected = teacher_forced(model, prompt, reply.ids, temperature=1.0)
         torch.testing.assert_close(torch.tensor(reply.logprobs), expected, atol=1e-4, rtol=0)
 
 
-def test_a_reply_ends_with_its_end_token_or_at_its_own_limit(model):
+@EACH_ENGINE
+def test_a_reply_ends_with_its_end_token_or_at_its_own_limit(engine_class, model):
     ends = set(range(0, 200))
     limits = [1, 6, 3, 30]
-    replies = [r for _ in range(10) for r in TransformersEngine(model, ends).generate(PROMPTS, limits)]
+    replies = [r for _ in range(10) for r in engine_class(model, ends).generate(PROMPTS, limits)]
     for reply, limit in zip(replies, limits * 10, strict=True):
         assert not set(reply.ids[:-1]) & ends
         assert reply.ids[-1] in ends or len(reply.ids) == limit
     assert {len(reply.ids) for reply in replies} > {1, 3}
 
 
-def test_near_zero_temperature_is_greedy_decoding(model):
-    replies = TransformersEngine(model, {2}, temperature=1e-4).generate(PROMPTS, [10] * 4)
+@EACH_ENGINE
+def test_near_zero_temperature_is_greedy_decoding(engine_class, model):
+    replies = engine_class(model, {2}, temperature=1e-4).generate(PROMPTS, [10] * 4)
     for prompt, reply in zip(PROMPTS, replies, strict=True):
         ids = torch.tensor([prompt])
         greedy = model.generate(
@@ -53,31 +62,77 @@ def test_near_zero_temperature_is_greedy_decoding(model):
         assert reply.ids == greedy[0, len(prompt) :].tolist()
 
 
-def test_a_seed_gives_the_same_replies(model):
-    engine = TransformersEngine(model, {2})
+@EACH_ENGINE
+def test_a_seed_gives_the_same_replies(engine_class, model):
+    engine = engine_class(model, {2})
     torch.manual_seed(3)
     first = engine.generate(PROMPTS, [8] * 4)
     torch.manual_seed(3)
     assert engine.generate(PROMPTS, [8] * 4) == first
 
 
-def test_logits_that_are_not_finite_end_their_row_alone(model):
+@EACH_ENGINE
+def test_logits_that_are_not_finite_end_their_row_alone(engine_class, model):
     with torch.no_grad():
         model.model.embed_tokens.weight[31] = torch.nan
-    healthy, _, poisoned, other = TransformersEngine(model, {2}, temperature=1e-4).generate(PROMPTS, [6] * 4)
+    healthy, _, poisoned, other = engine_class(model, {2}, temperature=1e-4).generate(PROMPTS, [6] * 4)
     assert poisoned.ids == []
     assert "not finite" in poisoned.error
     assert (healthy.error, other.error) == ("", "")
     assert len(healthy.ids) == 6 or healthy.ids[-1] == 2
 
 
-def test_the_models_mode_is_put_back(model):
+@EACH_ENGINE
+def test_the_models_mode_is_put_back(engine_class, model):
     model.train()
-    TransformersEngine(model, {2}).generate([[5]], [2])
+    engine_class(model, {2}).generate([[5]], [2])
     assert model.training
 
 
 @pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": float("nan")}, {"batch_size": 0}])
-def test_bad_options_are_refused(model, options):
+@EACH_ENGINE
+def test_bad_options_are_refused(engine_class, model, options):
     with pytest.raises(ConfigurationError):
-        TransformersEngine(model, {2}, **options)
+        engine_class(model, {2}, **options)
+
+
+def test_a_long_batch_shrinks_and_its_rows_stay_themselves(model):
+    prompts, limits = [[5 + n, 6] for n in range(40)], [2] * 30 + [40] * 10
+    greedy = [
+        engine(model, {2}, temperature=1e-4).generate(prompts, limits) for engine in (TransformersEngine, GraphEngine)
+    ]
+    assert [reply.ids for reply in greedy[0]] == [reply.ids for reply in greedy[1]]
+
+
+def test_short_batches_after_long_ones_stay_within_their_part_of_the_slots(model):
+    engine = GraphEngine(model, {2}, temperature=1e-4, batch_size=8)
+    plain = TransformersEngine(model, {2}, temperature=1e-4)
+    for prompts, limits in (([[5] * 300, [6] * 20], [8, 8]), ([[7] * 250, [8] * 3], [4, 200])):
+        expected = [reply.ids for reply in plain.generate(prompts, limits)]
+        assert [reply.ids for reply in engine.generate(prompts, limits)] == expected
+
+
+def test_prompts_that_are_alike_are_read_once_and_answered_apart(model, monkeypatch):
+    engine = GraphEngine(model, {2}, temperature=1.0)
+    seen = []
+    hidden = engine._hidden
+    monkeypatch.setattr(engine, "_hidden", lambda ids, *rest: (seen.append(ids.shape), hidden(ids, *rest))[1])
+    replies = engine.generate([[7, 8, 9]] * 20, [6] * 20)
+    assert seen[0] == (1, 3)
+    assert len({tuple(reply.ids) for reply in replies}) > 10
+
+
+def test_weights_that_have_changed_are_read_again(model):
+    engine = GraphEngine(model, {2}, temperature=1e-4, dtype=torch.float64)
+    before = engine.generate([[7, 8, 9]], [12])
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(-1.3)
+    assert engine.generate([[7, 8, 9]], [12]) != before
+    assert model.dtype == torch.float32
+
+
+def test_models_that_look_at_a_window_only_are_refused(model):
+    model.config.layer_types = ["sliding_attention", "full_attention"]
+    with pytest.raises(ConfigurationError, match="use the engine 'transformers'"):
+        GraphEngine(model, {2})

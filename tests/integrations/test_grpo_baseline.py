@@ -3,18 +3,31 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("trl")
+
 import torch
 from transformers import AutoModelForCausalLM
 
 from envtune_gym import TaskSet
 from envtune_gym.calls import parse_action
+from envtune_gym.cli import main
 from envtune_gym.curriculum import Stage
 from envtune_gym.errors import ConfigurationError
+from envtune_gym.tasks import save_jsonl
+from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
-from .helpers import SMALL_TASK, tiny_model
+from .helpers import SMALL_TASK, answer, call, tiny_model
 
 BASELINES = Path(__file__).parents[2] / "baselines"
 TASKS = TaskSet([SMALL_TASK, SMALL_TASK.model_copy(update={"id": "other"})])
+CLUMSY = (
+    call("get_ticket", ticket_id=99),
+    call("create_ticket", title="Lamp"),
+    answer(),
+    call("close_ticket", ticket_id=7),
+    answer(),
+)
 STAGES = [Stage("first", reward="format", feedback="off"), Stage("second", feedback="error")]
 
 
@@ -80,6 +93,44 @@ def test_a_run_goes_through_its_stages_and_can_be_resumed(grpo, args, tmp_path, 
     assert [update["step"] for update in read(out / "updates.jsonl")] == [1, 2, 3, 4]
     resumed = AutoModelForCausalLM.from_pretrained(out / "checkpoint-4").state_dict()
     assert all(torch.equal(resumed[name], whole[name]) for name in whole)
+
+
+def test_hints_and_the_graph_are_made_of_a_training_run(grpo, args, run, make_env, tokenizer, tmp_path, capsys):
+    hinting = AugmentedFeedbackWrapper(make_env(tasks=TASKS), level="error")
+    (shown,) = run(CLUMSY, task_id="small", envs=[hinting])
+    learnt_by_heart(shown.conversation, tokenizer).save_pretrained(args.model)
+    limits = {"max_completion_tokens": 800, "max_new_tokens": 60, "max_steps": 8, "temperature": 0.1}
+    grpo.train(replace(args, batches=1, **limits), TASKS, STAGES[1:])
+    out, tasks = tmp_path / "run" / "rollouts.jsonl", tmp_path / "tasks.jsonl"
+    assert all(rollout["messages"] == list(CLUMSY) and rollout["hints"] for rollout in read(out))
+    save_jsonl(TASKS, tasks)
+    capsys.readouterr()
+
+    def hints(command, *words):
+        words = ["hints", command, "--from", out, "--tasks", tasks, "--json", *words]
+        assert main([str(word) for word in words]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    server = ("--model", "m", "--base-url", "http://localhost:9", "--out", tmp_path / "book.yaml", "--dry-run")
+    [cause] = hints("propose", *server)
+    assert (cause["code"], cause["failures"]) == ("ticket_not_found", 2)
+    assert hints("graph")["feeds"]["close_ticket.ticket_id"] == {"create_ticket.id": 1}
+
+
+def learnt_by_heart(conversation, tokenizer):
+    """Return a tiny model that has learnt its part of a conversation."""
+    model = tiny_model(tokenizer).train()
+    ids = torch.tensor([conversation.ids])
+    own = torch.tensor([[0] * len(conversation.prompt_ids) + conversation.mask])
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(300):
+        loss = model(input_ids=ids, labels=ids.masked_fill(own == 0, -100)).loss
+        if loss < 0.005:
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model
 
 
 @pytest.mark.parametrize(

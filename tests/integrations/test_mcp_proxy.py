@@ -181,6 +181,39 @@ def test_a_hint_book_is_used(scripted, tmp_path):
     )
 
 
+def test_a_mined_graph_is_used(scripted, tmp_path):
+    chats, graph = tmp_path / "chats.jsonl", tmp_path / "graph.json"
+    chats.write_text("".join(json.dumps({"messages": chat(city)}) + "\n" for city in ("Rome", "Oslo")))
+    assert main(["hints", "graph", "--from", str(chats), "--out", str(graph)]) == 0
+    tools = message(0, result={"tools": [TOOL, {**TOOL, "name": "open_shop"}]}).decode()
+    lines = message(0, "tools/list") + call(1, "order", item="lamp")
+    command = (*PROXY, "--graph", graph, "--", *scripted(tools, message(1, result=FAILED).decode()))
+    done = subprocess.run(command, input=lines, capture_output=True, timeout=60)
+    assert done.stderr == b""
+    hint = json.loads(done.stdout.splitlines()[1])["result"]["content"][1]["text"]
+    assert "`open_shop` usually comes before `order`" in hint
+
+
+def test_a_broken_graph_is_refused(tmp_path, capsys):
+    graph = tmp_path / "graph.json"
+    for text, said in (("[", "cannot read the graph"), ("[]", "not a graph of tools")):
+        graph.write_text(text)
+        assert main(["mcp-proxy", "--graph", str(graph), "--", "server"]) == 2
+        assert said in capsys.readouterr().err
+
+
+def chat(city):
+    """A chat in which the shop is opened before anything is ordered in it."""
+
+    def done(name, **arguments):
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        calls = [{"id": name, "type": "function", "function": function}]
+        return [{"role": "assistant", "tool_calls": calls}, {"role": "tool", "tool_call_id": name, "content": "ok"}]
+
+    request = {"role": "user", "content": f"Open the shop in {city} and order a lamp."}
+    return [request, *done("open_shop", city=city), *done("order", item="lamp", to=city)]
+
+
 BOOK = """
 version: 1
 hints:

@@ -2,6 +2,8 @@ import importlib.util
 
 import pytest
 
+pytest.importorskip("trl")
+
 from envtune_gym.errors import DataError
 from envtune_gym.integrations import models
 from envtune_gym.integrations.models import SMOLLM2, load_model

@@ -1,8 +1,11 @@
 import math
 from itertools import pairwise
 
-import gymnasium as gym
 import pytest
+
+pytest.importorskip("trl")
+
+import gymnasium as gym
 
 from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError
@@ -28,7 +31,7 @@ def test_an_episode_goes_through_its_user_turns_and_pays_the_verdict(run, tokeni
     assert others.count("<|im_start|>assistant\n") == len(SOLUTION) - 1
     assert rollout.conversation.mask[-1] == 1  # nothing follows the last reply
     assert (record.reward, record.success, record.turns, record.num_turns) == (1.0, True, 2, 2)
-    assert (record.steps, record.calls, record.errors) == (5, 3, 0)
+    assert (record.num_steps, record.calls, record.errors) == (5, 3, 0)
     assert (record.truncated_by, record.broken) == ("", "")
 
 
@@ -76,7 +79,7 @@ def test_each_episode_goes_on_at_its_own_turn(run, tokenizer):
     slow = [call("get_user_tickets"), *SOLUTION]
     rollouts = run(slow, [answer(), answer()], SOLUTION)
     assert [rollout.record.success for rollout in rollouts] == [True, False, True]
-    assert [rollout.record.steps for rollout in rollouts] == [6, 2, 5]
+    assert [rollout.record.num_steps for rollout in rollouts] == [6, 2, 5]
     assert own_text(rollouts[1], tokenizer) == (answer() + "<|im_end|>") * 2
 
 
@@ -102,7 +105,7 @@ def test_every_budget_cuts_cleanly(run, tokenizer):
         assert columns[1][-1] == 1  # what the environment said last is there only if the model goes on
         # A reply that is not complete does not run; all others did.
         complete = sum(end <= budget for end in ends)
-        assert cut.record.steps == min(complete + (length not in ends), len(SOLUTION))
+        assert cut.record.num_steps == min(complete + (length not in ends), len(SOLUTION))
         assert cut.record.calls == sum(text.startswith("<tool_call>") for text in SOLUTION[:complete])
         done = budget == len(ids)
         assert (cut.record.truncated_by, cut.record.success) == (("", True) if done else ("tokens", False))
@@ -120,9 +123,9 @@ def test_a_reply_cut_at_its_own_limit_goes_to_the_environment(run, tokenizer):
 def test_limits_on_steps_end_an_episode(run, make_env):
     listing = [call("get_user_tickets")] * 9
     (by_steps,) = run(listing, max_steps=3)
-    assert (by_steps.record.truncated_by, by_steps.record.steps, by_steps.record.calls) == ("steps", 3, 3)
+    assert (by_steps.record.truncated_by, by_steps.record.num_steps, by_steps.record.calls) == ("steps", 3, 3)
     (by_env,) = run(listing, envs=[make_env(max_steps_per_turn=2)])
-    assert (by_env.record.truncated_by, by_env.record.steps) == ("env", 3)
+    assert (by_env.record.truncated_by, by_env.record.num_steps) == ("env", 3)
 
 
 class Spoiled(gym.Wrapper):
@@ -188,7 +191,7 @@ def test_non_finite_logits_break_only_their_rollout(tokenizer, make_env):
     rollouts = [Rollout(make_env(), ChatTemplate(tokenizer), config, EpisodeRequest(0, "ticket")) for _ in range(2)]
     play(rollouts, Failing(tokenizer, SOLUTION, SOLUTION))
     assert "not finite" in rollouts[0].record.broken
-    assert rollouts[0].record.steps == 1
+    assert rollouts[0].record.num_steps == 1
     assert rollouts[1].record.success
 
 

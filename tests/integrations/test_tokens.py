@@ -1,4 +1,7 @@
 import pytest
+
+pytest.importorskip("trl")
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

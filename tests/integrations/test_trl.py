@@ -1,7 +1,10 @@
 import math
 
-import gymnasium as gym
 import pytest
+
+pytest.importorskip("trl")
+
+import gymnasium as gym
 import torch
 from datasets import Dataset
 from transformers import TrainerCallback
@@ -103,7 +106,7 @@ def test_the_trainer_learns_from_groups_of_rollouts(trainer):
     for entry, batch in zip(steps, records, strict=True):
         assert entry["reward"] == pytest.approx(sum(record.reward for record in batch) / len(batch))
         assert entry["frac_reward_zero_std"] == 0.0
-        assert entry["rollout/steps"] == pytest.approx(sum(record.steps for record in batch) / len(batch))
+        assert entry["rollout/steps"] == pytest.approx(sum(record.num_steps for record in batch) / len(batch))
         assert math.isfinite(entry["grad_norm"])
     assert not torch.equal(weights(grpo), before)
     assert torch.isfinite(weights(grpo)).all()

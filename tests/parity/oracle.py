@@ -1,66 +1,22 @@
 """The official backends and checker as an oracle: what it answers depends on nothing but the question.
 
-Officially a world lives for ever in a module's globals, worlds share what they alter in the long-context filler and
-in default arguments, number libraries keep the precision of the last call, one tool reads the clock, and three texts
-vary with Python's hash seed or with the depth of the caller's stack. Here every world gets a name of its own and is
-removed afterwards, what is shared is put back before each world, the clock stands still on the date that this package
-uses, and the varying texts are brought to one form.
+How the worlds are kept apart stands in `benchmarks/official_worlds.py`. Here, besides, three texts that vary with
+Python's hash seed or with the depth of the caller's stack are brought to one form.
 """
 
-import copy
-import datetime
-import decimal
-import itertools
 import re
 from contextlib import contextmanager
 
 import pytest
 
 _REASON = "needs the official package: pip install --no-deps bfcl-eval==2026.3.23 mpmath==1.3.0"
-_EVAL = "bfcl_eval.eval_checker.multi_turn_eval"
 
-mpmath = pytest.importorskip("mpmath", reason=_REASON)
-_utils = pytest.importorskip(f"{_EVAL}.multi_turn_utils", reason=_REASON)
-_checker = pytest.importorskip(f"{_EVAL}.multi_turn_checker", reason=_REASON)
-_filler = pytest.importorskip(f"{_EVAL}.func_source_code.long_context", reason=_REASON)
-_files = pytest.importorskip(f"{_EVAL}.func_source_code.gorilla_file_system", reason=_REASON)
-_posting = pytest.importorskip(f"{_EVAL}.func_source_code.posting_api", reason=_REASON)
-_travel = pytest.importorskip(f"{_EVAL}.func_source_code.travel_booking", reason=_REASON)
+pytest.importorskip("mpmath", reason=_REASON)
+pytest.importorskip("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker", reason=_REASON)
+
+from official_worlds import checker, files, isolated, run  # noqa: E402
 
 FORCE_TERMINATED = "multi_turn:force_terminated"
-
-_ALTERED_CONSTANTS = ("CREDIT_CARD_EXTENSION", "BOOKING_RECORD_EXTENSION", "LONG_WEATHER_EXTENSION")
-_PRISTINE = {name: copy.deepcopy(getattr(_filler, name)) for name in _ALTERED_CONSTANTS}
-_numbers = itertools.count()
-
-
-class _StoppedClock(datetime.datetime):
-    @classmethod
-    def today(cls):
-        return cls(2026, 3, 23)
-
-
-_travel.datetime = _StoppedClock
-
-
-@contextmanager
-def _isolated():
-    """Yield a model name that nothing else uses, with all shared state as in a fresh process."""
-    name = f"oracle{next(_numbers)}"
-    for constant, value in _PRISTINE.items():
-        shared = getattr(_filler, constant)
-        shared.clear()
-        shared.update(copy.deepcopy(value))
-    for default in _posting.TwitterAPI.post_tweet.__defaults__:
-        default.clear()
-    mpmath.mp.dps = 15
-    decimal.setcontext(decimal.Context())
-    try:
-        yield name
-    finally:
-        kept = vars(_utils)
-        for key in [key for key in kept if key.startswith(f"{name}_")]:
-            del kept[key]
 
 
 class OfficialWorld:
@@ -74,18 +30,12 @@ class OfficialWorld:
     """
 
     def __init__(self, domains, config, long_context, model_name):
-        self._arguments = {
-            "initial_config": config,
-            "involved_classes": list(domains),
-            "model_name": model_name,
-            "test_entry_id": "world",
-            "long_context": long_context,
-        }
-        _, self._instances = _utils.execute_multi_turn_func_call([], **self._arguments)
+        self._arguments = (domains, config, long_context, model_name, "world")
+        _, self._instances = run([], *self._arguments)
 
     def execute(self, *calls):
         """Return the results of calls in Python syntax."""
-        return [_settled(text) for text in _utils.execute_multi_turn_func_call(list(calls), **self._arguments)[0]]
+        return [_settled(text) for text in run(calls, *self._arguments)[0]]
 
     def state(self):
         """Return the public attributes in the form of `World.state`."""
@@ -98,7 +48,7 @@ class OfficialWorld:
 @contextmanager
 def official_world(domains, config, long_context=False):
     """Yield an `OfficialWorld` that leaves nothing behind."""
-    with _isolated() as name:
+    with isolated() as name:
         yield OfficialWorld(domains, config, long_context, name)
 
 
@@ -122,8 +72,8 @@ def official_verdict(entry, ground_truth, steps_per_turn):
     """
     if len(steps_per_turn) != len(ground_truth):
         return False, FORCE_TERMINATED
-    with _isolated() as name:
-        result = _checker.multi_turn_checker(steps_per_turn, ground_truth, entry, entry["id"], name)
+    with isolated() as name:
+        result = checker.multi_turn_checker(steps_per_turn, ground_truth, entry, entry["id"], name)
     return result["valid"], result.get("error_type")
 
 
@@ -145,10 +95,10 @@ def _in_order(names):
 
 
 def _plain(value, inside=()):
-    if isinstance(value, _files.Directory):
+    if isinstance(value, files.Directory):
         contents = {} if id(value) in inside else _plain(value.contents, (*inside, id(value)))
         return {"name": _key(value.name), "directory": contents}
-    if isinstance(value, _files.File):
+    if isinstance(value, files.File):
         return {"name": _key(value.name), "file": _plain(value.content)}
     if isinstance(value, dict):
         return {_key(key): _plain(item, inside) for key, item in value.items()}

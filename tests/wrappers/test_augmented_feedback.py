@@ -18,8 +18,8 @@ from .helpers import DONE, ID, calls, play, random_episode
 
 MISSING = "cat(file_name='b.txt')"
 OFFICIAL = "cat: 'b.txt': No such file or directory"
-EXPLAINED = "The current directory has no entry named 'b.txt'."
-ADVICE = "go there with `cd` first, one level at a time"
+EXPLAINED = "No directory has an entry named 'b.txt'."
+ADVICE = "See what is here with `ls`"
 
 
 def make(tasks, level="actionable", hints=None, **options):

@@ -6,11 +6,13 @@ A graph holds names of tools, fields and arguments, and counts; no value of any 
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from typing_extensions import Self
@@ -153,6 +155,19 @@ class ToolGraph:
         if not (set(before) <= set(turns) and set(feeds) <= set(uses)):
             raise DataError("not a graph of tools: it has no counts of some that it speaks of")
         return cls(turns, before, uses, feeds)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a graph from a JSON file, as `envtune hints graph --out graph.json` writes it.
+
+        Raises:
+            DataError: If the file cannot be read or holds something else.
+        """
+        try:
+            data = json.loads(Path(path).expanduser().read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise DataError(f"cannot read the graph {os.fspath(path)}: {error}") from None
+        return cls.from_dict(data)
 
 
 def mine(conversations: Iterable[Conversation]) -> ToolGraph:

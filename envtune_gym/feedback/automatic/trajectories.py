@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from envtune_gym.calls import parse_action
+from envtune_gym.calls import ActionFormat, parse_action
 from envtune_gym.callsyntax import Call, parse_call
 from envtune_gym.env import EnvtuneEnv
 from envtune_gym.errors import DataError
@@ -32,10 +32,12 @@ def from_tasks(tasks: Iterable[Task]) -> Iterator[Conversation]:
         yield conversation
 
 
-def from_replays(episodes: Iterable[tuple[Task, Sequence[str]]]) -> Iterator[Conversation]:
-    """Yield the conversations that assistant messages in the `tool_call` format make of tasks, if they solve them."""
+def from_replays(
+    episodes: Iterable[tuple[Task, Sequence[str]]], action_format: ActionFormat = "tool_call"
+) -> Iterator[Conversation]:
+    """Yield the conversations that assistant messages make of tasks, if they solve them."""
     for task, messages in episodes:
-        env = EnvtuneEnv(tasks=TaskSet([task]))
+        env = EnvtuneEnv(tasks=TaskSet([task]), action_format=action_format)
         request, info = env.reset(options={"task_id": task.id})
         conversation = Conversation()
         conversation.hear(request)

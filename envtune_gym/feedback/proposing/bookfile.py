@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from typing_extensions import Self
 
+from envtune_gym.asking import Writer
 from envtune_gym.errors import ConfigurationError, DataError
 from envtune_gym.feedback.book import HintBook
 from envtune_gym.feedback.proposing.reply import Proposal
@@ -30,7 +31,6 @@ __all__ = [
     "Cause",
     "Entry",
     "Example",
-    "Writer",
     "load_entries",
     "placeholders",
     "to_hint_book",
@@ -80,13 +80,6 @@ class Cause(_Model):
     def __str__(self) -> str:
         """Return the cause as a reader names it."""
         return " ".join(filter(None, (self.domain, self.code, self.tool, self.argument)))
-
-
-class Writer(_Model):
-    """A model that wrote a proposal or a judgement; of the address of its server, the host alone."""
-
-    model: str
-    host: str
 
 
 class Example(_Model):

@@ -1,14 +1,12 @@
-"""What a run has finished so far, on the disk at once: a run that was killed goes on from there."""
+"""A hint book in the making: what a run has finished so far is in the journal beside it at once."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from pydantic import ValidationError
 from typing_extensions import Self
 
-from envtune_gym.errors import DataError
+from envtune_gym.asking import JournalFile
 from envtune_gym.feedback.proposing.bookfile import Entry, load_entries, write_entries, yaml_module
 
 __all__ = ["Journal"]
@@ -34,13 +32,9 @@ class Journal:
         yaml_module()  # better missing now than when the work is done
         in_book = load_entries(self.book) if self.book.exists() else []
         self._entries = {entry.cause: entry for entry in in_book}
-        try:
-            self.book.parent.mkdir(parents=True, exist_ok=True)
-            for entry in self._recover():
-                self._entries.setdefault(entry.cause, entry)
-            self._file = self.path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise DataError(f"cannot write {error.filename or self.path}: {error.strerror or error}") from error
+        self._file = JournalFile(self.path, Entry, "remove the line to have its cause asked again")
+        for entry in self._file.recovered:
+            self._entries.setdefault(entry.cause, entry)
         self._is_changed = len(self._entries) > len(in_book)
 
     @property
@@ -65,30 +59,6 @@ class Journal:
 
     def add(self, entry: Entry) -> None:
         """Keep a new entry."""
-        self._file.write(entry.model_dump_json() + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        self._file.add(entry)
         self._entries[entry.cause] = entry
         self._is_changed = True
-
-    def _recover(self) -> list[Entry]:
-        """Return what an earlier run has left, and cut off a last line that is not whole."""
-        if not self.path.exists():
-            return []
-        content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
-            with self.path.open("r+b") as file:
-                file.truncate(len(whole))
-        entries = []
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                entries.append(Entry.model_validate_json(line))
-            except ValidationError as error:
-                fault = error.errors(include_url=False, include_input=False)[0]
-                field = ".".join(map(str, fault["loc"]))
-                raise DataError(
-                    f"{self.path}, line {number}: {field}: {fault['msg']}; remove the line to have its cause asked "
-                    "again"
-                ) from None
-        return entries

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timezone
 
-from envtune_gym.errors import ServerError
+from envtune_gym.asking import ChatModel, MalformedReplyError, Outcome, ask_all, cut, read_reply
 from envtune_gym.feedback.proposing.bookfile import Attempt, Cause, Entry, Example
-from envtune_gym.feedback.proposing.chat import ChatModel, RefusedRequestError
 from envtune_gym.feedback.proposing.checks import find_faults, find_leaked
 from envtune_gym.feedback.proposing.failures import FailureGroup
-from envtune_gym.feedback.proposing.prompts import cut, generator_messages, judge_messages, rejection, reread
-from envtune_gym.feedback.proposing.reply import Judgement, MalformedReplyError, Proposal, read_reply
+from envtune_gym.feedback.proposing.prompts import generator_messages, judge_messages, rejection, reread
+from envtune_gym.feedback.proposing.reply import Judgement, Proposal
 
-__all__ = ["MAX_ATTEMPTS", "Outcome", "propose_all", "propose_hint"]
+__all__ = ["MAX_ATTEMPTS", "propose_all", "propose_hint"]
 
 MAX_ATTEMPTS = 3
 """Proposals that a cause gets; the paper's number."""
 
 _SHOWN = 500
-
-
-@dataclass
-class Outcome:
-    """What a run has come to.
-
-    Attributes:
-        unanswered: Causes that the server gave no answer about, with what it said; they are open still.
-        stopped: Why no further cause was begun, if something stopped the run.
-    """
-
-    unanswered: dict[Cause, str] = field(default_factory=dict)
-    stopped: str | None = None
 
 
 async def propose_all(
@@ -43,7 +27,7 @@ async def propose_all(
     on_entry: Callable[[Entry], object],
     *,
     concurrency: int = 4,
-) -> Outcome:
+) -> Outcome[Cause]:
     """Ask about causes, several at once.
 
     If the server fails, the causes in work are seen to their end and no further one is begun; if it refuses a request
@@ -56,27 +40,11 @@ async def propose_all(
         on_entry: Called with each finished cause, before the next is begun.
         concurrency: Causes in work at a time.
     """
-    outcome = Outcome()
-    waiting = iter(groups)
 
-    async def work() -> None:
-        for group in waiting:
-            try:
-                on_entry(await propose_hint(group, generator, judge))
-            except ServerError as error:
-                outcome.unanswered[group.cause] = str(error)
-                if not isinstance(error, RefusedRequestError):
-                    outcome.stopped = str(error)
-            if outcome.stopped is not None:
-                return
+    def propose(group: FailureGroup) -> Awaitable[Entry]:
+        return propose_hint(group, generator, judge)
 
-    workers = [asyncio.ensure_future(work()) for _ in range(concurrency)]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-    return outcome
+    return await ask_all(groups, propose, lambda group: group.cause, on_entry, concurrency=concurrency)
 
 
 async def propose_hint(group: FailureGroup, generator: ChatModel, judge: ChatModel) -> Entry:

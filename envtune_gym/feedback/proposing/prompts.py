@@ -10,14 +10,14 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from envtune_gym.asking import Message, cut
 from envtune_gym.feedback.proposing.bookfile import rule_of
-from envtune_gym.feedback.proposing.chat import Message
 from envtune_gym.feedback.proposing.examples import examples_for
 from envtune_gym.feedback.proposing.failures import Failure, FailureGroup
 from envtune_gym.feedback.proposing.reply import Proposal
 from envtune_gym.feedback.rules import MAX_TEXT, shown
 
-__all__ = ["cut", "generator_messages", "judge_messages", "rejection", "reread"]
+__all__ = ["generator_messages", "judge_messages", "rejection", "reread"]
 
 _FAILURES = 3
 _SHORT = 300
@@ -105,12 +105,6 @@ def reread(reply: str, fault: str) -> list[Message]:
         _message("assistant", cut(reply, _LONG) or "(empty)"),
         _message("user", f"That could not be read: {cut(fault, _LONG)}. Reply with the JSON object alone."),
     ]
-
-
-def cut(text: str, length: int) -> str:
-    """Return a text that is not longer than that, and that can be encoded."""
-    text = text if len(text) <= length else f"{text[: length - 3]}..."
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _described(group: FailureGroup) -> Iterator[str]:

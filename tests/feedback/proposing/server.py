@@ -35,13 +35,20 @@ def status(code, **headers):
     return code, {"retry-after-ms": "1", **headers}
 
 
+def approve(request):
+    """What the generator and the judge are told when all goes well."""
+    return judgement() if request["messages"][0]["content"].startswith("You decide") else proposal()
+
+
 class ScriptedServer:
     """Answers requests in their order: a text, a failure, raw bytes, `DROP`, or a function that gives one of these.
 
-    When the script is over it approves: a proposal to the generator, an approval to the judge.
+    When the script is over it answers as `otherwise` says; by default it approves: a proposal to the generator, an
+    approval to the judge.
     """
 
-    def __init__(self):
+    def __init__(self, otherwise=None):
+        self.otherwise = otherwise or approve
         self.script = []
         self.requests = []
         self.keys = []
@@ -66,10 +73,7 @@ class ScriptedServer:
             answer = self.script.pop(0) if self.script else None
         if callable(answer):
             answer = answer(request)
-        if answer is None:
-            is_judge = request["messages"][0]["content"].startswith("You decide")
-            answer = judgement() if is_judge else proposal()
-        return answer
+        return self.otherwise(request) if answer is None else answer
 
     def _handler(self):
         server = self

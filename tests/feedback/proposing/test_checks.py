@@ -2,8 +2,9 @@ import json
 
 import pytest
 
+from envtune_gym.asking import read_reply
 from envtune_gym.feedback.proposing.checks import find_faults, find_leaked
-from envtune_gym.feedback.proposing.reply import Proposal, read_reply
+from envtune_gym.feedback.proposing.reply import Proposal
 
 from .server import proposal
 

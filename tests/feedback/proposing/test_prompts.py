@@ -1,12 +1,13 @@
 import pytest
 
 from envtune_gym import load_tasks
+from envtune_gym.asking import read_reply
 from envtune_gym.domains import BUILTIN_DOMAINS
 from envtune_gym.feedback.proposing.bookfile import Cause
 from envtune_gym.feedback.proposing.examples import NEEDS, examples_for
 from envtune_gym.feedback.proposing.failures import collect_failures
 from envtune_gym.feedback.proposing.prompts import generator_messages
-from envtune_gym.feedback.proposing.reply import Proposal, read_reply
+from envtune_gym.feedback.proposing.reply import Proposal
 
 
 @pytest.mark.parametrize("domain", [*BUILTIN_DOMAINS, "general", "ElsewhereAPI"])

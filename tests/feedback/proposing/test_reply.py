@@ -1,6 +1,7 @@
 import pytest
 
-from envtune_gym.feedback.proposing.reply import Judgement, MalformedReplyError, Proposal, read_reply
+from envtune_gym.asking import MalformedReplyError, read_reply
+from envtune_gym.feedback.proposing.reply import Judgement, Proposal
 
 from .server import APPROVAL, judgement, proposal
 

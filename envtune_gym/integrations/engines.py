@@ -1,0 +1,75 @@
+"""Which engine samples the replies, by name: one is made when it is first wanted, and kept for the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Literal
+
+import torch
+
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.engine import Engine, TransformersEngine
+from envtune_gym.integrations.graph_engine import GraphEngine
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+__all__ = ["EngineName", "MakeEngine", "engine_maker"]
+
+EngineName = Literal["auto", "transformers", "graph", "vllm"]
+"""`auto` is `graph` on a GPU for models that it knows, else `transformers`."""
+
+MakeEngine = Callable[["PreTrainedModel", Collection[int], float], Engine]
+"""Returns an engine for a model, the tokens that end a reply, and a temperature."""
+
+
+def engine_maker(name: EngineName = "auto", batch_size: int = 64, dtype: torch.dtype | None = None) -> MakeEngine:
+    """Return a function that makes an engine, and goes on returning it as long as it is asked for the same.
+
+    An engine may be dear: recorded graphs, a copy of the weights, a server's memory. Players that get the same
+    function share it.
+
+    Args:
+        name: The engine.
+        batch_size: Conversations for which replies are sampled together.
+        dtype: What `graph` and `vllm` compute in; None is the model's own.
+
+    Raises:
+        ConfigurationError: If the name is unknown.
+    """
+    if name not in ("auto", "transformers", "graph", "vllm"):
+        raise ConfigurationError(f"unknown engine {name!r}; known: auto, transformers, graph, vllm")
+    made: Engine | None = None
+    made_for: tuple[int, frozenset[int], float] | None = None
+
+    def make_engine(model: PreTrainedModel, end_ids: Collection[int], temperature: float) -> Engine:
+        nonlocal made, made_for
+        wanted = (id(model), frozenset(end_ids), temperature)
+        if made is None or made_for != wanted:
+            made = None  # its memory goes first
+            made = _make(name, model, end_ids, temperature, batch_size, dtype)
+            made_for = wanted
+        return made
+
+    return make_engine
+
+
+def _make(
+    name: EngineName,
+    model: PreTrainedModel,
+    end_ids: Collection[int],
+    temperature: float,
+    batch_size: int,
+    dtype: torch.dtype | None,
+) -> Engine:
+    if name == "vllm":
+        from envtune_gym.integrations.vllm_engine import VllmEngine
+
+        return VllmEngine(model, end_ids, temperature, batch_size, dtype)
+    if name == "graph" or (name == "auto" and model.device.type == "cuda"):
+        try:
+            return GraphEngine(model, end_ids, temperature, batch_size, dtype)
+        except ConfigurationError:
+            if name == "graph":
+                raise
+    return TransformersEngine(model, end_ids, temperature, batch_size)

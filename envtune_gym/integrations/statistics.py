@@ -1,0 +1,70 @@
+"""Figures of a batch of rollouts: overall, and apart by component of the reward, category, domain and stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["rollout_statistics"]
+
+Record = Mapping[str, Any]
+
+_GROUPS: dict[str, Callable[[Record], Sequence[str]]] = {
+    "category": lambda record: [record["category"]],
+    "domain": lambda record: record["domains"],
+    "stage": lambda record: [record["stage"]],
+}
+"""What rollouts are told apart by; one that involves several domains counts in each."""
+
+
+def rollout_statistics(records: Sequence[Record]) -> dict[str, float]:
+    """Return figures of some rollouts, by the names under which trainers log them.
+
+    Args:
+        records: `RolloutRecord`s as dicts, at least one.
+    """
+    figures = {f"rollout/{name}": value for name, value in _overall(records).items()}
+    figures |= {f"component/{name}": value for name, value in _components(records).items()}
+    for group, names_of in _GROUPS.items():
+        for name in sorted({name for record in records for name in names_of(record) if name}):
+            chosen = [record for record in records if name in names_of(record)]
+            figures[f"{group}/{name}/reward"] = _mean(chosen, lambda record: record["reward"])
+            figures |= {f"{group}/{name}/{part}": value for part, value in _components(chosen).items()}
+    return figures
+
+
+def _overall(records: Sequence[Record]) -> dict[str, float]:
+    """Return shares of the rollouts, numbers a rollout, and hints an error."""
+    errors = sum(record["errors"] for record in records)
+    return {
+        "success": _mean(records, lambda record: record["success"]),
+        "turns": _mean(records, lambda record: record["turns"]),
+        "steps": _mean(records, lambda record: record["num_steps"]),
+        "calls": _mean(records, lambda record: record["calls"]),
+        "errors": errors / len(records),
+        "hints": _mean(records, lambda record: record["hints"]),
+        "hint_rate": sum(record["hints"] for record in records) / errors if errors else 0.0,
+        "broken": _mean(records, lambda record: bool(record["broken"])),
+        **{
+            f"truncated_by_{cause}": sum(record["truncated_by"] == cause for record in records) / len(records)
+            for cause in ("env", "steps", "tokens")
+        },
+    }
+
+
+def _components(records: Sequence[Record]) -> dict[str, float]:
+    """Return the means of what rewards are made of, whichever of them is paid."""
+    return {
+        "verdict": _mean(records, lambda record: record["success"]),
+        "progress": _mean(records, lambda record: record["progress"]),
+        "format": _mean(records, _format_share),
+    }
+
+
+def _format_share(record: Record) -> float:
+    steps: int = record["num_steps"]
+    return (steps - record["format_errors"]) / steps if steps else 0.0
+
+
+def _mean(records: Sequence[Record], value: Callable[[Record], float]) -> float:
+    return sum(map(value, records)) / len(records)

@@ -1,0 +1,118 @@
+"""An engine over vLLM in this process, with prefix caching; the weights are handed over when they have changed.
+
+It is written against vLLM 0.24 as TRL 1.16 drives it, for one GPU and full weights.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.engine import Generated
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+__all__ = ["VllmEngine"]
+
+_MEMORY_SHARE = 0.3
+"""Of the GPU's memory; the trainer needs the rest."""
+
+
+class VllmEngine:
+    """Samples with vLLM, from the same weights as the trainer's model.
+
+    Args:
+        model: The model; its weights are read at `generate` if they have changed since.
+        end_ids: Tokens that end a reply.
+        temperature: As in `TransformersEngine`.
+        batch_size: Rows sampled together.
+        dtype: What to compute in; None is the model's own.
+
+    Raises:
+        ConfigurationError: If vLLM is not installed, or the model has adapters.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        end_ids: Iterable[int],
+        temperature: float = 1.0,
+        batch_size: int = 256,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if find_spec("vllm") is None:
+            raise ConfigurationError(
+                "the engine 'vllm' needs vLLM, which is not installed: pip install vllm; or use the engine 'auto'"
+            )
+        if any("lora_" in name for name, _ in model.named_parameters()):
+            raise ConfigurationError("the engine 'vllm' takes full weights; train LoRA with the engine 'auto'")
+        self._model = model
+        self._end_ids = sorted(set(end_ids))
+        self._temperature = temperature
+        self._version: tuple[int, ...] | None = None
+        self._llm = _start(model, batch_size, dtype or model.dtype)
+
+    def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
+        """Sample one reply to each prompt (see `Engine.generate`); draws from vLLM's generator, seeded from torch's."""
+        from vllm import SamplingParams
+
+        self._hand_over_weights()
+        parameters = [
+            SamplingParams(
+                temperature=self._temperature,
+                max_tokens=limit,
+                logprobs=0,
+                stop_token_ids=self._end_ids,
+                detokenize=False,
+                seed=int(torch.randint(2**31, ())),
+            )
+            for limit in limits
+        ]
+        inputs = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
+        return [_reply(out.outputs[0]) for out in self._llm.generate(inputs, parameters, use_tqdm=False)]
+
+    def _hand_over_weights(self) -> None:
+        """Load the model's weights if an update has written to them; what is cached for the old ones goes."""
+        version = tuple(parameter._version for parameter in self._model.parameters())
+        if version == self._version:
+            return
+        self._llm.llm_engine.model_executor.driver_worker.model_runner.model.load_weights(
+            (name, parameter.data) for name, parameter in self._model.named_parameters()
+        )
+        self._llm.reset_prefix_cache()
+        self._version = version
+
+
+def _start(model: PreTrainedModel, batch_size: int, dtype: torch.dtype) -> Any:
+    """Start vLLM with a model of this shape; the weights follow later, so that none need to be on the disk."""
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # its model must be in this process
+    from vllm import LLM
+
+    model.config.architectures = [type(model).__name__]
+    with tempfile.TemporaryDirectory() as directory:
+        model.config.save_pretrained(directory)
+        return LLM(
+            model=directory,
+            load_format="dummy",
+            skip_tokenizer_init=True,
+            dtype=str(dtype).removeprefix("torch."),
+            enable_prefix_caching=True,
+            max_num_seqs=batch_size,
+            gpu_memory_utilization=_MEMORY_SHARE,
+            logprobs_mode="processed_logprobs",  # after the temperature, as the loss computes them
+        )
+
+
+def _reply(output: Any) -> Generated:
+    ids = list(output.token_ids)
+    logprobs = [chances[token].logprob for token, chances in zip(ids, output.logprobs, strict=True)]
+    if any(logprob != logprob for logprob in logprobs):
+        return Generated(error="the model's logits are not finite")
+    return Generated(ids, logprobs)

@@ -1,0 +1,1 @@
+"""How generated tasks are made: shape, plan, speech, categories, proof."""

@@ -1,0 +1,253 @@
+"""GRPO through the stages of Environment Tuning (arXiv 2510.10197), with TRL: the run from top to bottom.
+
+Each batch takes groups of rollouts, one task a group. The curriculum picks the tasks, the feedback (hints) and the
+reward by stage; `CurriculumWrapper` puts `AugmentedFeedbackWrapper` and the reward wrappers around the environment
+accordingly. What a run leaves in its directory: `checkpoint-*/` (model, optimiser, stage), `settings.yaml`,
+`updates.jsonl`, `rollouts.jsonl` and `validations.jsonl`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import torch
+from datasets import Dataset
+from transformers import PrinterCallback, set_seed
+from trl import GRPOConfig
+
+from envtune_gym import TaskSet
+from envtune_gym.errors import ConfigurationError, TrainingError
+from envtune_gym.integrations.callbacks import FiniteGradients
+from envtune_gym.integrations.engines import engine_maker
+from envtune_gym.integrations.models import load_model
+from envtune_gym.integrations.rollout import EpisodeRequest, RolloutConfig, RolloutRecord
+from envtune_gym.integrations.trl import EpisodePlayer, environment_reward, episode_rows, make_rollout_func
+from envtune_gym.registration import MULTI_DOMAIN_ID
+from envtune_gym.training.examples import WorkedExamples
+from envtune_gym.training.layers import file_layers, make_settings, to_yaml
+from envtune_gym.training.log import SETTINGS_FILE, RunLog
+from envtune_gym.training.settings import LoraSettings, Settings, StageSettings
+from envtune_gym.training.stages import Stages
+from envtune_gym.training.trainer import EnvtuneTrainer, last_checkpoint
+from envtune_gym.wrappers import CurriculumWrapper
+
+__all__ = ["train"]
+
+VALIDATION_STEPS_PER_TURN = 20
+"""The benchmark's limit."""
+_FIXED = ("seed", "groups", "group_size", "updates_per_batch")
+"""What cannot change when a run goes on: the order of its tasks hangs on it."""
+_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def train(
+    settings: Settings, tasks: TaskSet | None = None, validation: TaskSet | None = None, *, resume: bool = False
+) -> RunLog:
+    """Train a model on tasks through stages.
+
+    Args:
+        settings: The settings.
+        tasks: The tasks to train on; by default those that the settings name.
+        validation: The tasks of a validation; by default those that the settings name.
+        resume: Go on from the last checkpoint of the run's directory.
+
+    Returns:
+        The log of the run.
+
+    Raises:
+        ConfigurationError: If the settings contradict each other or what is on the disk.
+        DataError: If the model or the tasks are missing.
+        TrainingError: If there is no memory or no room on the disk to go on.
+    """
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # rollout_func is experimental; the version is pinned for it
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # TRL's use of renamed options
+
+    # What the run is about: tasks, model, and where it left off.
+    checkpoint = _checkpoint(settings, resume)
+    tasks = settings.load_tasks() if tasks is None else tasks
+    validation = settings.load_validation() if validation is None else validation
+    set_seed(settings.seed)
+    model, tokenizer = load_model(settings.model)
+    guard = FiniteGradients()
+    log = RunLog(Path(settings.out), to_yaml(settings), _update_of(checkpoint), guard)
+
+    # The environments: one curriculum decides, and the copies that are played in follow it batch by batch.
+    stages = [stage.stage() for stage in settings.stages]
+
+    def make_env(tasks: TaskSet, max_steps_per_turn: int) -> gym.Env[str, str]:
+        env: gym.Env[str, str] = gym.make(
+            MULTI_DOMAIN_ID,
+            tasks=tasks,
+            action_format=settings.action_format,
+            tool_docs=settings.tool_docs,
+            max_steps_per_turn=max_steps_per_turn,
+        )
+        return WorkedExamples(env, settings.action_format) if settings.examples else env
+
+    def make_staged_env() -> CurriculumWrapper:
+        env = make_env(tasks, settings.max_steps_per_turn)
+        return CurriculumWrapper(env, stages, settings.rule.rule(), settings.hints)
+
+    curriculum = make_staged_env()
+
+    def follow(env: gym.Env[str, str]) -> None:
+        env.get_wrapper_attr("load_state_dict")(curriculum.state_dict())
+
+    # Players: replies come from one engine, whether in training or in validation.
+    limits = RolloutConfig(
+        max_prompt_tokens=settings.max_prompt_tokens,
+        max_completion_tokens=settings.max_completion_tokens,
+        max_new_tokens=settings.max_new_tokens,
+        max_steps=settings.max_steps,
+        tool_role=settings.tool_role,
+        batch_size=settings.rollout_batch,
+    )
+    make_engine = engine_maker(settings.engine, settings.rollout_batch, torch.bfloat16 if settings.bf16 else None)
+    player = EpisodePlayer(make_staged_env, tokenizer, limits, follow, make_engine)
+
+    def enter(stage: StageSettings) -> None:
+        longest = stage.max_completion_tokens or settings.max_completion_tokens
+        player.config = replace(limits, max_completion_tokens=longest)
+
+    progress = Stages(settings, curriculum, log, guard, enter)
+    if checkpoint is not None:
+        progress.load(checkpoint)
+
+    def take(records: list[RolloutRecord]) -> None:
+        log.add_rollouts(records)
+        progress.add_rollouts(records)
+
+    # The trainer: a row of its data set is an episode's seed, by which the curriculum draws the task.
+    seeds = range(settings.seed * 1_000_000, settings.seed * 1_000_000 + settings.batches * settings.groups)
+    trainer = EnvtuneTrainer(
+        model=model,
+        processing_class=tokenizer,
+        reward_funcs=[environment_reward],
+        rollout_func=make_rollout_func(player, on_batch=take),
+        train_dataset=Dataset.from_list(episode_rows(map(EpisodeRequest, seeds))),
+        args=_trainer_config(settings),
+        peft_config=None if settings.lora is None else _lora_config(settings.lora),
+        callbacks=[guard, log, progress],
+    )
+    trainer.remove_callback(PrinterCallback)  # the run's own log takes its place
+    progress.trainer = trainer
+
+    # Validation: no hints, the benchmark's limit of steps and its verdict, whatever the stage.
+    if validation is not None:
+        judge = EpisodePlayer(
+            lambda: make_env(validation, VALIDATION_STEPS_PER_TURN),
+            tokenizer,
+            replace(limits, max_steps=_all_steps(validation)),
+            make_engine=make_engine,
+        )
+        requests = [EpisodeRequest(settings.seed, task.id) for task in validation]
+        progress.validate = lambda: [rollout.record for rollout in judge(requests, trainer)]
+
+    try:
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    except torch.OutOfMemoryError as error:
+        raise TrainingError(
+            f"out of memory in an update; lower micro_batch (now {settings.micro_batch}), set gradient_checkpointing, "
+            "or shorten the episodes (max_completion_tokens), then go on with --resume"
+        ) from error
+    except OSError as error:
+        if error.errno not in _FULL_DISK:
+            raise
+        raise TrainingError(
+            f"the disk is full ({error}); free some room and go on from {last_checkpoint(Path(settings.out))} "
+            "with --resume"
+        ) from error
+    return log
+
+
+def _trainer_config(settings: Settings) -> GRPOConfig:
+    """Return TRL's configuration."""
+    passes = settings.groups * settings.group_size // settings.micro_batch
+    longest = [stage.max_completion_tokens or settings.max_completion_tokens for stage in settings.stages]
+    return GRPOConfig(
+        output_dir=settings.out,
+        seed=settings.seed,
+        max_steps=settings.batches * settings.updates_per_batch,
+        num_generations=settings.group_size,
+        per_device_train_batch_size=settings.micro_batch,
+        steps_per_generation=passes,
+        gradient_accumulation_steps=passes // settings.updates_per_batch,
+        shuffle_dataset=False,
+        loss_type="dapo",  # the mean over all tokens of a batch of rollouts, as the paper's trainer has it
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="constant",
+        max_grad_norm=settings.max_grad_norm,
+        beta=settings.beta,
+        epsilon=settings.epsilon,
+        epsilon_high=settings.epsilon_high,
+        delta=settings.delta,
+        entropy_coef=settings.entropy_bonus,
+        temperature=settings.temperature,
+        max_completion_length=max(longest),
+        bf16=settings.bf16,
+        gradient_checkpointing=settings.gradient_checkpointing,
+        use_cpu=not torch.cuda.is_available(),
+        logging_steps=1,
+        save_steps=settings.checkpoint_every * settings.updates_per_batch,
+        save_total_limit=settings.keep_checkpoints,
+        report_to=list(settings.report_to) or "none",
+        disable_tqdm=True,
+    )
+
+
+def _lora_config(lora: LoraSettings) -> Any:
+    """Return peft's configuration.
+
+    Raises:
+        ConfigurationError: If peft is not installed.
+    """
+    try:
+        from peft import LoraConfig
+    except ImportError:
+        raise ConfigurationError("lora needs peft: pip install 'envtune-gym[train]'") from None
+    modules = lora.target_modules
+    return LoraConfig(
+        task_type="CAUSAL_LM",
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=modules if isinstance(modules, str) else list(modules),
+    )
+
+
+def _checkpoint(settings: Settings, resume: bool) -> Path | None:
+    """Return the checkpoint to go on from, if the run is to be resumed.
+
+    Raises:
+        ConfigurationError: If there is none, if there is one and the run is to begin, or if the run was another.
+    """
+    out = Path(settings.out)
+    found = last_checkpoint(out)
+    if resume and found is None:
+        raise ConfigurationError(f"there is no checkpoint in {out}; leave out --resume to begin there")
+    if found is not None and not resume:
+        raise ConfigurationError(f"{out} holds a run already; give --resume to go on, or another --out")
+    if found is not None and (out / SETTINGS_FILE).is_file():
+        before = make_settings(file_layers(out / SETTINGS_FILE), str(out / SETTINGS_FILE))
+        for name in _FIXED:
+            if getattr(before, name) != getattr(settings, name):
+                raise ConfigurationError(
+                    f"{name}: the run in {out} has {getattr(before, name)}, and cannot go on with "
+                    f"{getattr(settings, name)}: its tasks would be others"
+                )
+    return found
+
+
+def _update_of(checkpoint: Path | None) -> int | None:
+    return None if checkpoint is None else int(checkpoint.name.rpartition("-")[2])
+
+
+def _all_steps(tasks: TaskSet) -> int:
+    """Return the most replies that an episode of some tasks can have under the benchmark's limit."""
+    return (VALIDATION_STEPS_PER_TURN + 1) * max(task.num_turns for task in tasks)

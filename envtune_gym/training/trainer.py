@@ -1,0 +1,124 @@
+"""TRL's GRPOTrainer with two changes: rows are padded on the right, and a checkpoint is whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from trl import GRPOTrainer
+
+from envtune_gym.errors import TrainingError
+
+__all__ = ["STATE_FILE", "EnvtuneTrainer", "last_checkpoint", "write_state"]
+
+STATE_FILE = "envtune.json"
+"""Written last into a checkpoint: the state of the curriculum, and the sign that the checkpoint is whole."""
+
+Scored = tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]
+
+
+class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (pyproject.toml)
+    """A GRPOTrainer that scores rows padded on the right, and removes a checkpoint that could not be written.
+
+    TRL pads prompts on the left and completions on the right, each to the longest of the whole batch of rollouts. Such
+    rows need a mask, under which attention on left padding has given gradients that are not finite, and much of their
+    length is padding. Here each row is moved to the left and each micro-batch cut to its own longest row: causal
+    attention never looks at what is on the right, so no mask is needed. The logits, in tiles and at completion
+    positions only, are TRL's own affair.
+    """
+
+    def _get_per_token_logps_and_entropies(
+        self,
+        model: torch.nn.Module,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        logits_to_keep: int,
+        batch_size: int | None = None,
+        compute_entropy: bool = False,
+        compute_aux_loss: bool = False,
+        **others: Any,
+    ) -> Scored:
+        """Return log-probabilities and entropies at completion positions, as TRL does; 0 where there is padding."""
+        if compute_aux_loss or any(value is not None for value in others.values()):
+            scored: Scored = super()._get_per_token_logps_and_entropies(
+                model,
+                input_ids,
+                attention_mask,
+                logits_to_keep,
+                batch_size,
+                compute_entropy,
+                compute_aux_loss,
+                **others,
+            )
+            return scored
+        order = attention_mask.sum(1).argsort()  # like lengths together
+        logps = input_ids.new_zeros(len(input_ids), logits_to_keep, dtype=torch.float32)
+        entropies = torch.zeros_like(logps)
+        for rows in order.split(batch_size or len(order)):
+            scores = self._score(model, input_ids[rows], attention_mask[rows], logits_to_keep)
+            logps = logps.index_copy(0, rows, scores[0])
+            entropies = entropies.index_copy(0, rows, scores[1])
+        return logps, entropies if compute_entropy else None, None
+
+    def _score(
+        self, model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor, keep: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        first = mask.int().argmax(1, keepdim=True)  # where a row begins
+        lengths = mask.sum(1, keepdim=True)
+        columns = torch.arange(max(int(lengths.max()), 2), device=ids.device)[None]
+        packed = ids.gather(1, (first + columns).clamp(max=ids.shape[1] - 1))
+        completion = (columns < lengths) & (first + columns >= ids.shape[1] - keep)
+        with self.accelerator.autocast():
+            output = model(input_ids=packed, labels=packed.masked_fill(~completion, -100), fused_lm_head=True)
+        # Back to TRL's columns; what is said at a position is about the next token.
+        wanted = torch.arange(ids.shape[1] - keep, ids.shape[1], device=ids.device)[None]
+        places = (wanted - first - 1).clamp(0, output.log_probs.shape[1] - 1)
+        present = mask[:, -keep:].bool()
+        logps, entropies = (
+            values.float().gather(1, places).masked_fill(~present, 0) for values in (output.log_probs, output.entropy)
+        )
+        return logps, entropies
+
+    def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
+        """Write a checkpoint.
+
+        Raises:
+            TrainingError: If it cannot be written; what was there of it is removed.
+        """
+        try:
+            super()._save_checkpoint(model, trial)
+        except (OSError, RuntimeError) as error:  # torch and safetensors have words of their own for a full disk
+            raise self.broken_checkpoint(error) from error
+        except Exception as error:
+            if type(error).__name__ == "SafetensorError":
+                raise self.broken_checkpoint(error) from error
+            raise
+
+    def broken_checkpoint(self, error: Exception) -> TrainingError:
+        """Remove the checkpoint of this update, and return what to say of it."""
+        out, step = Path(self.args.output_dir), self.state.global_step
+        shutil.rmtree(out / f"{PREFIX_CHECKPOINT_DIR}-{step}", ignore_errors=True)
+        before = last_checkpoint(out)
+        intact = f"{before} is intact: go on from there with --resume" if before else "there is none before it"
+        return TrainingError(
+            f"the checkpoint of update {step} could not be written ({error}); most likely the disk is full: "
+            f"free some room; {intact}"
+        )
+
+
+def last_checkpoint(out: Path) -> Path | None:
+    """Return the latest whole checkpoint in a directory; one without the state of the curriculum was cut off."""
+    found = [path.parent for path in out.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{STATE_FILE}")]
+    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+
+
+def write_state(checkpoint: Path, state: dict[str, Any]) -> None:
+    """Write the state of the curriculum into a checkpoint, which makes it whole."""
+    draft = checkpoint / f"{STATE_FILE}.draft"
+    draft.write_text(json.dumps(state), encoding="utf-8")
+    os.replace(draft, checkpoint / STATE_FILE)

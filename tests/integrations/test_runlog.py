@@ -1,0 +1,70 @@
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl")
+
+from envtune_gym.cli import main
+from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig
+from envtune_gym.integrations.tokens import ChatTemplate
+from envtune_gym.tasks import save_jsonl
+from envtune_gym.wrappers import AugmentedFeedbackWrapper
+
+from .helpers import SOLUTION, answer, call
+
+BASELINES = Path(__file__).parents[2] / "baselines"
+LOST = (call("close_ticket", ticket_id=99), "<tool_call>[oops", answer(), answer())
+
+
+@pytest.fixture
+def rollouts(run, make_env, tokenizer, ticket_task, monkeypatch, tmp_path):
+    """Log a rollout that solves its task, one that does not, and one that broke before it had a task."""
+    monkeypatch.syspath_prepend(str(BASELINES))
+    from runlog import RunLog
+
+    broken = Rollout(None, ChatTemplate(tokenizer), RolloutConfig(), EpisodeRequest(0))
+    broken.start()
+    played = run(SOLUTION, LOST, envs=[AugmentedFeedbackWrapper(make_env()) for _ in range(2)])
+    RunLog(tmp_path / "run", {}).add_rollouts([rollout.record for rollout in (broken, *played)])
+    save_jsonl([ticket_task], tmp_path / "tasks.jsonl")
+    return tmp_path / "run" / "rollouts.jsonl"
+
+
+@pytest.fixture
+def hints(rollouts, tmp_path, capsys):
+    """Run a command of `envtune hints` on the rollouts; return what it prints as JSON."""
+
+    def hints(command, *words):
+        words = ["hints", command, "--from", rollouts, "--tasks", tmp_path / "tasks.jsonl", "--json", *words]
+        assert main([str(word) for word in words]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return hints
+
+
+def test_a_line_has_what_the_environment_was_sent_and_how_it_ended(rollouts):
+    broken, solved, lost = (json.loads(line) for line in rollouts.read_text().splitlines())
+    assert (broken["task_id"], broken["messages"]) == ("", [])
+    assert broken["broken"]
+    assert (solved["task_id"], solved["messages"], solved["success"]) == ("ticket", list(SOLUTION), True)
+    assert (lost["messages"], lost["errors"], lost["hints"]) == (list(LOST), 2, 2)
+    assert (lost["feedback"], lost["step"]) == ("actionable", 1)
+
+
+def test_failures_are_found_with_their_official_texts(hints, tmp_path):
+    server = ("--model", "m", "--base-url", "http://localhost:9", "--out", tmp_path / "book.yaml", "--dry-run")
+    found = {(cause["domain"], cause["code"]): cause for cause in hints("propose", *server)}
+    assert {cause: entry["failures"] for cause, entry in found.items()} == {
+        ("TicketAPI", "ticket_not_found"): 1,
+        ("general", "bad_syntax"): 1,
+    }
+    asked = found["TicketAPI", "ticket_not_found"]["messages"][-1]["content"]
+    assert "Ticket with ID 99 not found." in asked
+    assert "There is no ticket 99" not in asked
+
+
+def test_successful_rollouts_are_mined(hints):
+    graph = hints("graph")
+    assert set(graph["turns"]) == {"create_ticket", "close_ticket", "mean"}
+    assert graph["feeds"]["close_ticket.ticket_id"] == {"create_ticket.id": 1}

@@ -1,0 +1,311 @@
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl")
+
+import torch
+from integrations.helpers import answer, call, tiny_model
+from transformers import AutoModelForCausalLM, TrainerCallback
+
+from envtune_gym import load_tasks
+from envtune_gym.cli import main
+from envtune_gym.errors import ConfigurationError, DataError, TrainingError
+from envtune_gym.integrations.engine import TransformersEngine
+from envtune_gym.integrations.models import load_model
+from envtune_gym.tasks import save_jsonl
+from envtune_gym.training import grpo
+from envtune_gym.training.trainer import last_checkpoint
+from envtune_gym.wrappers import AugmentedFeedbackWrapper
+
+from .conftest import STAGES, TASKS
+
+CLUMSY = (
+    call("get_ticket", ticket_id=99),
+    call("create_ticket", title="Lamp"),
+    answer(),
+    call("close_ticket", ticket_id=7),
+    answer(),
+)
+ADAPTIVE = [
+    {"name": "first", "reward": "format", "feedback": "error", "batches": 1},
+    {"name": "drawn", "feedback": "error", "sampling": "adaptive"},
+]
+
+
+def read(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def timeless(entries):
+    """Log entries without what a clock says of them."""
+    return [
+        {name: value for name, value in entry.items() if not name.startswith("seconds/") and "time" not in name}
+        for entry in entries
+    ]
+
+
+def weights(directory):
+    return AutoModelForCausalLM.from_pretrained(directory).state_dict()
+
+
+def same(left, right):
+    return all(torch.equal(left[name], right[name]) for name in left)
+
+
+@pytest.fixture
+def learnt(settings, run, make_env, tokenizer):
+    """Make settings for a model that has learnt a clumsy solution of the tasks, and room to play it."""
+    hinting = AugmentedFeedbackWrapper(make_env(tasks=TASKS), level="error")
+    (shown,) = run(CLUMSY, task_id="small", envs=[hinting])
+    conversation = shown.conversation
+    model = tiny_model(tokenizer).train()
+    ids = torch.tensor([conversation.ids])
+    own = torch.tensor([[0] * len(conversation.prompt_ids) + conversation.mask])
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(300):
+        loss = model(input_ids=ids, labels=ids.masked_fill(own == 0, -100)).loss
+        if loss < 0.005:
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    limits = {"max_completion_tokens": 800, "max_new_tokens": 60, "max_steps": 8}
+
+    def make(**changes):
+        chosen = settings(**limits, **changes)
+        model.save_pretrained(chosen.model)
+        return chosen
+
+    return make
+
+
+def test_a_run_goes_through_its_stages(settings, tmp_path, capsys):
+    grpo.train(settings(), TASKS, TASKS)
+    out = tmp_path / "run"
+    printed = capsys.readouterr().out
+    assert "stage 'first' is done, 'second' begins" in printed
+    assert "validation tasks solved, hints off" in printed
+    assert "reward spread" in " ".join(printed.split())
+    rollouts, updates, validations = (read(out / f"{name}.jsonl") for name in ("rollouts", "updates", "validations"))
+    assert [(r["step"], r["stage"], r["feedback"]) for r in rollouts] == (
+        [(1, "first", "off")] * 2 + [(3, "second", "error")] * 2
+    )
+    assert [(update["step"], update["stage"]) for update in updates] == list(
+        zip([1, 2, 3, 4], ["first", "first", "second", "second"], strict=True)
+    )
+    assert ["reward" in update for update in updates] == [True, False] * 2
+    assert all("clip_ratio/region_mean" in update for update in updates)
+    assert [(v["step"], v["stage"]) for v in validations] == [(2, "first"), (4, "second")]
+
+
+def test_the_log_tells_components_and_costs_apart(settings, tmp_path):
+    grpo.train(settings(), TASKS, TASKS)
+    first = read(tmp_path / "run" / "updates.jsonl")[0]
+    names = {"component/progress", "component/format", "component/verdict", "rollout/hint_rate", "frac_reward_zero_std"}
+    names |= {"category/base/reward", "domain/TicketAPI/progress", "stage/first/format", "skipped_updates", "cut"}
+    names |= {"seconds/generation", "seconds/environment", "seconds/loss"}
+    assert names <= set(first)
+    assert all(first[f"seconds/{phase}"] > 0 for phase in ("generation", "environment", "loss"))
+    rollouts = read(tmp_path / "run" / "rollouts.jsonl")[:2]
+    steps = sum(rollout["num_steps"] for rollout in rollouts)
+    assert steps <= first["tokens/generated"] <= 10 * steps
+    assert first["tokens/prompt"] > 100
+
+
+@pytest.mark.parametrize("stages", [STAGES, ADAPTIVE], ids=["fixed", "adaptive"])
+def test_a_run_that_stopped_in_its_second_stage_goes_on_as_the_whole_one(learnt, stages, tmp_path):
+    chosen = learnt(stages=stages, batches=4, groups=2, group_size=4, micro_batch=2, temperature=0.8)
+    out = tmp_path / "run"
+    grpo.train(chosen, TASKS, TASKS)
+    logs = {name: read(out / f"{name}.jsonl") for name in ("rollouts", "updates", "validations")}
+    state = json.loads((out / "checkpoint-8" / "envtune.json").read_text())
+    whole = weights(out / "checkpoint-8")
+    assert len({rollout["reward"] for rollout in logs["rollouts"]}) > 2  # there is something to learn from
+
+    shutil.rmtree(out / "checkpoint-8")  # as if it had been killed in the third batch, which is in the second stage
+    shutil.rmtree(out / "checkpoint-6")
+    with pytest.raises(ConfigurationError, match="--resume"):
+        grpo.train(chosen, TASKS, TASKS)
+    grpo.train(chosen, TASKS, TASKS, resume=True)
+    for name, entries in logs.items():
+        assert timeless(read(out / f"{name}.jsonl")) == timeless(entries)
+    assert json.loads((out / "checkpoint-8" / "envtune.json").read_text()) == state
+    assert same(weights(out / "checkpoint-8"), whole)
+    assert {update["loss"] for update in logs["updates"]} != {0.0}
+
+
+def test_adaptive_sampling_hears_of_every_rollout(settings, tmp_path):
+    grpo.train(settings(stages=ADAPTIVE, batches=3), TASKS, TASKS)
+    state = json.loads((tmp_path / "run" / "checkpoint-6" / "envtune.json").read_text())["curriculum"]
+    assert state["stage"] == 1
+    assert sum(map(len, state["sampler"].values())) == 4  # two batches of two rollouts in that stage
+
+
+def test_the_rule_ends_a_stage_after_validations_without_gain(settings, tmp_path):
+    chosen = settings(
+        stages=[{"name": "first"}, {"name": "second"}],
+        rule={"patience": 1, "window": 1, "max_ratio": 1000.0},
+        batches=3,
+    )
+    grpo.train(chosen, TASKS, TASKS)
+    stages = [rollout["stage"] for rollout in read(tmp_path / "run" / "rollouts.jsonl")]
+    assert stages == ["first"] * 4 + ["second"] * 2
+
+
+def test_a_killed_process_leaves_a_whole_checkpoint_to_go_on_from(settings, tmp_path):
+    save_jsonl(TASKS, tmp_path / "tasks.jsonl")
+    source = {"source": str(tmp_path / "tasks.jsonl"), "split": "all"}
+    chosen = settings(tasks=source, validation={"every": 0}, batches=200)
+    (tmp_path / "run.yaml").write_text(json.dumps(chosen.model_dump(mode="json")))
+    words = [sys.executable, "-m", "envtune_gym.cli", "train", "--config", str(tmp_path / "run.yaml")]
+    script = "import sys; from envtune_gym.cli import main; sys.exit(main(sys.argv[1:]))"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen([sys.executable, "-c", script, *words[3:]], env=environment, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 240
+        while last_checkpoint(tmp_path / "run") is None and process.poll() is None and time.monotonic() < deadline:
+            os.sched_yield()
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    found = last_checkpoint(tmp_path / "run")
+    done = int(found.name.rpartition("-")[2]) // 2
+    (tmp_path / "run" / f"checkpoint-{2 * done + 2}").mkdir(exist_ok=True)  # one that the kill cut off
+    log = grpo.train(chosen.model_copy(update={"batches": done + 1}), resume=True)
+    assert [update["step"] for update in log.updates] == [2 * done + 1, 2 * done + 2]
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_as_it_was(settings, tmp_path):
+    out = tmp_path / "run"
+    grpo.train(settings(batches=1), TASKS, TASKS)
+    before = {path.name: path.read_bytes() for path in (out / "checkpoint-2").iterdir()}
+    largest = max(map(len, before.values()))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest - 4096, hard))  # what is longer cannot be written
+    try:
+        with pytest.raises(TrainingError, match=r"update 4 could not be written .*/checkpoint-2 is intact.*--resume"):
+            grpo.train(settings(batches=2), TASKS, TASKS, resume=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {path.name: path.read_bytes() for path in (out / "checkpoint-2").iterdir()} == before
+    assert not (out / "checkpoint-4").exists()
+    grpo.train(settings(batches=2), TASKS, TASKS, resume=True)
+    assert (out / "checkpoint-4").exists()
+
+
+def test_only_the_latest_checkpoints_are_kept(settings, tmp_path):
+    grpo.train(settings(batches=4, keep_checkpoints=2, validation={"every": 0}), TASKS)
+    assert sorted(path.name for path in (tmp_path / "run").glob("checkpoint-*")) == ["checkpoint-6", "checkpoint-8"]
+
+
+class Greedy:
+    """An engine whose second call finds no memory."""
+
+    def __init__(self, *arguments):
+        self.inner, self.calls = TransformersEngine(*arguments), 0
+
+    def generate(self, prompts, limits):
+        self.calls += 1
+        if self.calls > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return self.inner.generate(prompts, limits)
+
+
+def test_no_memory_while_sampling_is_said_in_a_line_with_the_remedy(settings, monkeypatch):
+    monkeypatch.setattr(grpo, "engine_maker", lambda *_: Greedy)
+    with pytest.raises(TrainingError, match=r"out of memory while sampling.*rollout_batch, now 64") as caught:
+        grpo.train(settings(), TASKS, TASKS)
+    assert "\n" not in str(caught.value)
+
+
+class Hungry(TrainerCallback):
+    def on_pre_optimizer_step(self, *_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+
+def test_no_memory_in_an_update_is_said_in_a_line_with_the_remedy(settings, monkeypatch):
+    monkeypatch.setattr(grpo, "FiniteGradients", type("Guard", (Hungry,), {"skipped": 0}))
+    with pytest.raises(TrainingError, match="lower micro_batch"):
+        grpo.train(settings(validation={"every": 0}), TASKS)
+
+
+def test_an_engine_that_is_not_installed_is_named_with_its_remedy(settings):
+    with pytest.raises(ConfigurationError, match="pip install vllm; or use the engine 'auto'"):
+        grpo.train(settings(engine="vllm"), TASKS, TASKS)
+
+
+def test_the_graph_engine_trains_too(settings, tmp_path):
+    grpo.train(settings(engine="graph", max_completion_tokens=60), TASKS, TASKS)
+    assert len(read(tmp_path / "run" / "updates.jsonl")) == 4
+
+
+@pytest.mark.parametrize("engine", ["transformers", "graph"])
+def test_adapters_are_trained_alone_and_can_be_loaded(settings, engine, tmp_path):
+    pytest.importorskip("peft")
+    chosen = settings(lora={"rank": 2, "alpha": 4}, learning_rate=0.1, engine=engine, beta=0.1)
+    log = grpo.train(chosen, TASKS, TASKS)
+    assert log.updates[-1]["kl"] >= 0
+    saved = tmp_path / "run" / "checkpoint-4"
+    assert (saved / "adapter_config.json").exists()
+    merged, _ = load_model(str(saved))
+    assert not same(merged.state_dict(), weights(tmp_path / "model"))
+    assert not any("lora" in name for name in merged.state_dict())
+
+
+def test_hints_and_the_graph_are_made_of_a_training_run(learnt, tmp_path, capsys):
+    chosen = learnt(batches=1, stages=STAGES[1:], validation={"every": 0}, temperature=0.1)
+    grpo.train(chosen, TASKS)
+    out, tasks = tmp_path / "run" / "rollouts.jsonl", tmp_path / "tasks.jsonl"
+    assert all(rollout["messages"] == list(CLUMSY) and rollout["hints"] for rollout in read(out))
+    assert {rollout["progress"] for rollout in read(out)} == {1.0}
+    save_jsonl(TASKS, tasks)
+    capsys.readouterr()
+
+    def hints(command, *words):
+        words = ["hints", command, "--from", out, "--tasks", tasks, "--json", *words]
+        assert main([str(word) for word in words]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    server = ("--model", "m", "--base-url", "http://localhost:9", "--out", tmp_path / "book.yaml", "--dry-run")
+    [cause] = hints("propose", *server)
+    assert (cause["code"], cause["failures"]) == ("ticket_not_found", 2)
+    assert hints("graph")["feeds"]["close_ticket.ticket_id"] == {"create_ticket.id": 1}
+
+
+def test_what_makes_no_run_is_refused(settings, tmp_path):
+    with pytest.raises(ConfigurationError, match="no checkpoint"):
+        grpo.train(settings(), TASKS, TASKS, resume=True)
+    with pytest.raises(DataError, match="no model directory"):
+        grpo.train(settings(model="nowhere"), TASKS, TASKS)
+    assert not (tmp_path / "run").exists()
+    grpo.train(settings(batches=1), TASKS, TASKS)
+    with pytest.raises(ConfigurationError, match=r"groups: the run in .* has 1, and cannot go on with 2"):
+        grpo.train(settings(groups=2), TASKS, TASKS, resume=True)
+
+
+def test_a_stage_may_allow_longer_episodes(settings, tmp_path):
+    stages = [STAGES[0], {**STAGES[1], "max_completion_tokens": 400}]
+    grpo.train(settings(stages=stages, max_completion_tokens=20, max_steps=6, validation={"every": 0}), TASKS)
+    cut = [rollout["truncated_by"] for rollout in read(tmp_path / "run" / "rollouts.jsonl")]
+    assert cut[:2] == ["tokens"] * 2
+    assert "tokens" not in cut[2:]
+
+
+def test_the_validation_split_is_that_of_the_tasks(settings):
+    chosen = settings(tasks="generated", validation={"every": 1, "limit": 3})
+    assert [task.id for task in chosen.load_validation()] == load_tasks("generated", split="val")[:3].ids
+
+
+def test_the_script_is_the_command(capsys):
+    script = Path(__file__).parents[2] / "baselines" / "grpo.py"
+    shown = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, timeout=120)
+    assert "--preset" in shown.stdout
