@@ -34,7 +34,14 @@ def test_help_shows_an_example(path, capsys):
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_tasks_are_chosen_by_the_same_flags(path):
-    fewer = {("tasks", "show"): {"--tasks"}, ("mcp",): {"--tasks"}, ("mcp-proxy",): set()}
+    fewer = {
+        ("tasks", "generate"): SELECTION - {"--tasks", "--limit", "--skip-quarantined"},  # `--count` is no choice
+        ("tasks", "coverage"): SELECTION - {"--tasks", "--seed", "--skip-quarantined"},
+        ("tasks", "ladder"): {"--limit", "--seed"},  # of the generated test split, all kinds alike
+        ("tasks", "paraphrase"): {"--limit", "--seed"},  # of a file; the seed is the model's
+        ("mcp",): {"--tasks"},
+        ("mcp-proxy",): set(),
+    }
     assert COMMANDS[path] & SELECTION == fewer.get(path, SELECTION)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from envtune_gym.commands.output import Json, examples, percent, print_json, print_line, print_table, progress
+from envtune_gym.commands.pages import Page, check_page, markdown_table, write_page
 from envtune_gym.commands.selection import Selection, takes_selection
-from envtune_gym.errors import ConfigurationError, DataError
 from envtune_gym.evaluation.coverage import CauseCount, Coverage, measure_coverage
 from envtune_gym.tasks import Task, load_tasks
 
@@ -22,7 +20,6 @@ EXAMPLES = examples(
 )
 
 _COLUMNS = ("domain", "cause", "failing calls", "rule of its own", "generic", "leaks")
-_BEGIN, _END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 _MOST_GENERIC = 0.02
 
 
@@ -32,9 +29,7 @@ def coverage_command(
     generated: Annotated[
         int, typer.Option(min=0, metavar="N", help="Generated tasks to take beside the selected ones.")
     ] = 0,
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table into a page too, between its two marks.")
-    ] = None,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Play failing calls over some tasks, and count what the hints explain, by domain and cause.
@@ -45,14 +40,13 @@ def coverage_command(
     level off changes a byte, or if a score depends on the level.
     """
     if page is not None:
-        _split(page)
+        check_page(page, "coverage")
     chosen: list[Task] = [*selection.load(), *load_tasks("generated")[:generated]]
     tasks = list({task.id: task for task in chosen}.values())
     with progress("coverage", len(tasks)) as advance:
         coverage = measure_coverage(tasks, selection.seed or 0, on_episode=advance)
     if page is not None:
-        before, after = _split(page)
-        page.write_text(f"{before}{_BEGIN}\n{_markdown(coverage)}\n{_END}{after}", encoding="utf-8")
+        write_page(page, "coverage", _markdown(coverage))
     if as_json:
         print_json(coverage.to_dict())
     else:
@@ -91,29 +85,6 @@ def _markdown(coverage: Coverage) -> str:
     """Return the summary, a table by domain, and one by cause, as Markdown."""
     by_domain = [*coverage.domains, coverage.total]
     heads = ("domain", *_COLUMNS[2:])
-    domains = _table(heads, [(row[0], *row[2:]) for row in map(_row, by_domain)])
-    return f"{_summary(coverage)}.\n\n{domains}\n\n{_table(_COLUMNS, [*map(_row, coverage.causes)])}"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str | int]]) -> str:
-    rule = ["---" if column in ("domain", "cause") else "---:" for column in columns]
-    lines = (columns, rule, *rows)
-    return "\n".join(f"| {' | '.join(f'{c:,}' if isinstance(c, int) else c for c in line)} |" for line in lines)
-
-
-def _split(page: Path) -> tuple[str, str]:
-    """Return what stands before and after the table of a page.
-
-    Raises:
-        DataError: If the page cannot be read.
-        ConfigurationError: If it has no marks.
-    """
-    try:
-        text = page.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"cannot read {page}: {error.strerror or error}") from error
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ConfigurationError(f"{page} has no place for the table; mark it by the lines {_BEGIN} and {_END}")
-    return before, after
+    domains = markdown_table(heads, [(row[0], *row[2:]) for row in map(_row, by_domain)])
+    causes = markdown_table(_COLUMNS, [*map(_row, coverage.causes)], left=2)
+    return f"{_summary(coverage)}.\n\n{domains}\n\n{causes}"

@@ -9,6 +9,7 @@ import gymnasium as gym
 import typer
 
 from envtune_gym.commands.output import Json, examples, percent, print_json, print_table, progress
+from envtune_gym.commands.pages import Page, check_page, markdown_table, write_page
 from envtune_gym.commands.selection import Selection
 from envtune_gym.evaluation.ladder import Ladder, Rung, climb
 from envtune_gym.evaluation.paired import Interval
@@ -37,6 +38,7 @@ def ladder_command(
     feedback: Annotated[
         str, typer.Option(metavar="LEVEL", help=f"What failures say: {', '.join(get_args(FeedbackLevel))}.")
     ] = "actionable",
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Let an oracle, a scripted learner and a random agent play generated test tasks of each difficulty.
@@ -48,6 +50,8 @@ def ladder_command(
     of each domain and category, too.
     """
     level = check_level(feedback)
+    if page is not None:
+        check_page(page, "ladder")
     each = limit // len(DIFFICULTIES)
     tasks = {
         difficulty: Selection(split=_SPLIT, difficulty=[str(difficulty)], limit=each, seed=seed).load()
@@ -61,22 +65,30 @@ def ladder_command(
     with progress("ladder", each * len(DIFFICULTIES)) as advance:
         ladder = climb(tasks, make, seed, on_task=advance)
     version = tasks[DIFFICULTIES[0]][0].source_version
+    setting = f"{ladder.total.tasks:,} generated tasks ({version}), split {_SPLIT}, feedback {level}, seed {seed}"
+    if page is not None:
+        write_page(
+            page, "ladder", "\n\n".join(f"{t}:\n\n{markdown_table(c, r)}" for t, c, r in _tables(ladder, setting))
+        )
     if as_json:
         settings = {"tasks": ladder.total.tasks, "split": _SPLIT, "source_version": version, "seed": seed}
         print_json({**settings, "feedback": level, **ladder.to_dict()})
         return
-    setting = f"{ladder.total.tasks:,} generated tasks ({version}), split {_SPLIT}, feedback {level}, seed {seed}"
-    _print(ladder, setting)
+    for title, columns, rows in _tables(ladder, setting):
+        print_table(title, columns, rows)
 
 
-def _print(ladder: Ladder, setting: str) -> None:
+def _tables(ladder: Ladder, setting: str) -> list[tuple[str, Sequence[str], list[Sequence[Any]]]]:
+    """Return titles, columns and rows."""
     rungs = [
         *((f"difficulty {rung.name}", rung) for rung in ladder.levels),
         *((rung.name, rung) for rung in (*ladder.categories, ladder.total)),
     ]
     columns = ("tasks of", "tasks", *ladder.total.success)
-    print_table(f"Success: {setting}", columns, [_row(name, rung, rung.success) for name, rung in rungs])
-    print_table(f"Progress: {setting}", columns, [_row(name, rung, rung.progress) for name, rung in rungs])
+    return [
+        (f"Success: {setting}", columns, [_row(name, rung, rung.success) for name, rung in rungs]),
+        (f"Progress: {setting}", columns, [_row(name, rung, rung.progress) for name, rung in rungs]),
+    ]
 
 
 def _row(name: str, rung: Rung, figures: dict[str, Interval]) -> Sequence[Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from envtune_gym.commands.output import Json, examples, percent, print_json, print_line, print_table, progress
+from envtune_gym.commands.pages import Page, check_page, markdown_table, write_page
 from envtune_gym.commands.selection import names
 from envtune_gym.tasks import SPLITS
 from envtune_gym.tasks.generated import source
@@ -32,6 +34,7 @@ def coverage_command(
     difficulty: Annotated[
         list[str] | None, typer.Option(metavar="LEVEL", help="A level, or turns=4,domains=2; may be repeated; all.")
     ] = None,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Count the tools and goals of generated tasks and what was discarded on the way, and time their making.
@@ -39,9 +42,13 @@ def coverage_command(
     Times are those of one core, drafts that came to nothing included. A task is proven when it is made; the time of one
     such proof stands beside it. Drafts whose scenario belongs to another split are no loss, and are counted apart.
     """
+    if page is not None:
+        check_page(page, "coverage")
     stream = source(names(categories), split, names(domains), difficulty or None)
     with progress("coverage", limit) as advance:
         coverage = measure_coverage(stream, range(limit), on_task=advance)
+    if page is not None:
+        write_page(page, "coverage", _markdown(coverage))
     if as_json:
         print_json(coverage.to_dict())
         return
@@ -49,13 +56,28 @@ def coverage_command(
 
 
 def _print(coverage: Coverage) -> None:
+    for title, columns, rows in _tables(coverage):
+        print_table(title, columns, rows)
+    for line in _lines(coverage):
+        print_line(line)
+
+
+def _markdown(coverage: Coverage) -> str:
+    """Return what is printed as Markdown; the goals alone are left out, for there are many."""
+    shown = [table for table in _tables(coverage) if not table[0].startswith("Goals")]
+    tables = [
+        f"{title}:\n\n{markdown_table(columns, rows, left=2 if columns[1] == 'tool' else 1)}"
+        for title, columns, rows in shown
+    ]
+    return "\n\n".join([".\n".join(_lines(coverage)) + ".", *tables])
+
+
+def _tables(coverage: Coverage) -> list[tuple[str, Sequence[str], Sequence[Sequence[Any]]]]:
+    """Return titles, columns and rows."""
     made = sum(coverage.calls.values())
-    rows = [(*tool, count, percent(count / made)) for tool, count in sorted(coverage.calls.items(), key=_by_domain)]
-    print_table(f"Calls by tool ({made:,})", ("domain", "tool", "calls", "share"), rows)
+    tools = [(*tool, count, percent(count / made)) for tool, count in sorted(coverage.calls.items(), key=_by_domain)]
     goals = [(goal, count, percent(count / coverage.tasks)) for goal, count in coverage.goals.most_common()]
-    print_table(f"Goals ({len(goals):,})", ("goal", "times", "for each task"), goals)
     drafts = [(reason, count, percent(count / coverage.drafts)) for reason, count in coverage.discarded.most_common()]
-    print_table(f"Discarded of {coverage.drafts:,} drafts", ("reason", "drafts", "share"), drafts)
     times = [
         (
             category,
@@ -66,14 +88,22 @@ def _print(coverage: Coverage) -> None:
         )
         for category, cost in coverage.costs.items()
     ]
-    print_table("Time on one core", ("category", "tasks", "tasks a second", "making one", "one proof"), times)
-    print_line(
+    return [
+        (f"Calls by tool ({made:,})", ("domain", "tool", "calls", "share"), tools),
+        (f"Goals ({len(goals):,})", ("goal", "times", "for each task"), goals),
+        (f"Discarded of {coverage.drafts:,} drafts", ("reason", "drafts", "share"), drafts),
+        ("Time on one core", ("category", "tasks", "tasks a second", "making one", "one proof"), times),
+    ]
+
+
+def _lines(coverage: Coverage) -> list[str]:
+    return [
         f"{coverage.tasks:,} tasks, {len(coverage.goals):,} different goals, "
-        f"{len(coverage.sequences):,} different sequences of tools"
-    )
-    print_line(f"{coverage.other_split:,} drafts fell into another split")
-    print_line(f"tools that never occur: {', '.join(f'{d}.{t}' for d, t in coverage.unused_tools) or 'none'}")
-    print_line(f"goals that never occur: {', '.join(coverage.unused_goals) or 'none'}")
+        f"{len(coverage.sequences):,} different sequences of tools",
+        f"{coverage.other_split:,} drafts fell into another split",
+        f"tools that never occur: {', '.join(f'{d}.{t}' for d, t in coverage.unused_tools) or 'none'}",
+        f"goals that never occur: {', '.join(coverage.unused_goals) or 'none'}",
+    ]
 
 
 def _by_domain(row: tuple[tuple[str, str], int]) -> tuple[str, int]:

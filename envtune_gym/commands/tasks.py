@@ -10,9 +10,10 @@ import typer
 
 from envtune_gym.commands import export, generate, ladder, paraphrase, task_coverage
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_table, progress
-from envtune_gym.commands.selection import Selection, Source, takes_selection
+from envtune_gym.commands.pages import Page, check_page, write_page
+from envtune_gym.commands.selection import Selection, takes_selection
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.tasks import Finding, Task, audit_tasks, load_quarantine, load_tasks, write_quarantine
+from envtune_gym.tasks import Finding, Task, audit_tasks, load_quarantine, write_quarantine
 from envtune_gym.tasks.audit import FINDING_KINDS
 
 __all__ = ["app"]
@@ -48,15 +49,29 @@ def list_command(selection: Selection, as_json: Json = False) -> None:
     print_table(f"Tasks ({len(rows):,})", list(rows[0]), cells)
 
 
-@app.command("show", epilog=examples("envtune tasks show multi_turn_miss_func_7 --tasks bfcl"))
+@app.command(
+    "show",
+    epilog=examples(
+        "envtune tasks show multi_turn_miss_func_7 --tasks bfcl",
+        "envtune tasks show --limit 5 --seed 3 --domains TravelAPI --difficulty 3",
+    ),
+)
+@takes_selection
 def show_command(
-    task_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of tasks.")],
-    tasks: Source = "generated",
+    selection: Selection,
+    task_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="Ids of tasks; some by default.")
+    ] = None,
+    page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Show tasks in full: what the user says turn by turn, and the calls that solve it."""
-    source = load_tasks(tasks)
-    shown = [source.get(task_id) for task_id in task_ids]
+    if page is not None:
+        check_page(page, "tasks")
+    source = selection.open() if task_ids else selection.load()
+    shown = [source.get(task_id) for task_id in task_ids] if task_ids else list(source)
+    if page is not None:
+        write_page(page, "tasks", "\n\n".join("```text\n" + "\n".join(_described(task)) + "\n```" for task in shown))
     if as_json:
         print_json([task.model_dump(mode="json") for task in shown])
         return

@@ -41,8 +41,7 @@ def cost_of_shares(plan: Plan) -> None:
         "[Work out|Calculate|Tell me] the price of {amount} shares of {stock}: [the current price|what one costs "
         "now] times {amount}.{note}",
         "[I'm thinking of|I'm dreaming of] [buying|getting] {amount} shares of {stock}. [Multiply|Please multiply] "
-        "their "
-        "current price by [that|the number].{note}",
+        "the current price of one by [that number|the number of shares].{note}",
         vague=(
             "[What would|How much would] a [batch|block] of shares of {stock} cost[ me|] at the current price?{note}",
             "[I'm thinking of|I'm dreaming of] [buying|getting] shares of {stock}. What would they cost in all?{note}",
@@ -87,12 +86,10 @@ def card_after_a_price(plan: Plan) -> None:
         balance = plan.call("get_credit_card_balance", **arguments)["card_balance"]
         card["shown"] = True
     left = plan.call("subtract", a=balance, b=price["value"])["result"]
-    plan.give(
-        "figure", f"what {card.label} would hold after {price.label}", ("that rest", "what would be left"), value=left
-    )
+    plan.give("figure", f"what {card.label} would hold after {price.label}", ("what would be left",), value=left)
 
 
-@goal("MathAPI", "VehicleControlAPI", needs=("figure",), weight=_WEIGHT)
+@goal("MathAPI", "VehicleControlAPI", needs=("figure",), weight=3 * _WEIGHT)
 def reach_in_miles(plan: Plan) -> None:
     """Ask for a distance in miles, and whether the fuel lasts for it."""
     distance = plan.take("figure", where=lambda figure: figure.label.startswith("the distance from"))
@@ -116,7 +113,7 @@ def reach_in_miles(plan: Plan) -> None:
     plan.call("imperial_si_conversion", **convert)
     outcome = plan.call("estimate_drive_feasibility_by_mileage", distance=miles)["canDrive"]
     plan.book(Car).lasts.add(bool(outcome))
-    plan.give("figure", f"the miles of {distance.label.removeprefix('the ')}", ("those miles",), value=miles)
+    plan.give("figure", f"the miles {distance.label.removeprefix('the distance ')}", ("those miles",), value=miles)
 
 
 @goal("TradingBot", "TravelAPI", needs=("dollars", "broker session", "open market"), weight=_WEIGHT)
@@ -125,7 +122,11 @@ def withdraw_the_fare(plan: Plan) -> None:
     account = plan.book(trading_notes.Account)
     price = plan.take(
         "dollars",
-        where=lambda price: price["value"] < account.balance and not any(word in price.label for word in _OWN_MONEY),
+        where=lambda price: (
+            price["value"] < account.balance
+            and round(price["value"], 2) == price["value"]  # "to the cent" would round it
+            and not any(word in price.label for word in _OWN_MONEY)
+        ),
     )
     plan.ask(
         "[Withdraw|Please withdraw|Take] {price}[, to the cent,|] from my trading account.",
@@ -135,7 +136,7 @@ def withdraw_the_fare(plan: Plan) -> None:
         price=price,
     )
     account.balance = plan.call("withdraw_funds", amount=price["value"])["new_balance"]
-    account.listed = False
+    account.listed = True  # a list would show whether it was 520 or 520.0, which means the same: nobody asks for one
     trading_notes.give_balance(plan, account.balance)
 
 
@@ -143,25 +144,31 @@ def withdraw_the_fare(plan: Plan) -> None:
 def keep_a_quotient(plan: Plan) -> None:
     """Ask to divide a figure and to keep the result in a new file."""
     figure, parts = plan.take("figure"), plan.rng.price(3, 70)
-    if plan.has_shown("divide", a=figure["value"], b=parts):
-        raise Unfit("worked out already")
+    if plan.has_shown("divide", a=figure["value"], b=parts) or figure["value"] / parts % 1 == 0:
+        raise Unfit("worked out already, or a number that may be written with a point or without")
     plan.ask(
         "[Divide|Please divide] {figure} by {parts} and [write|put] the result{alone} into a new file {new} in the "
         "current directory.",
-        "[How much is|What is] {figure} divided by {parts}? [Keep|Save] the result{alone} in a new file {new} [right "
-        "here|in the current directory].",
+        "[How much is|What is] {figure} divided by {parts}? [Keep|Save] the result{alone} in a new file {new} "
+        "[right here|in the current directory].",
         "[I need|I'd like] a new file {new} in the current directory [that holds|with] the result of dividing "
         "{figure} by {parts}{alone}.",
         vague=(
-            "[Divide|Please divide] {figure} by our usual rate and [write|put] the result{alone} into a new file "
-            "{new} in the current directory.",
+            "[Divide|Please divide] {figure} by our usual [rate|ratio] and [write|put] the result{alone} into a new "
+            "file {new} in the current directory.",
         ),
-        answer=("[The rate is|It's|Divide by] {parts}.", "{parts}[ is the rate|, this year|]."),
+        answer=("[It's|Divide by|The usual one is] {parts}.", "{parts}[, this year| this time|]."),
         withhold=("echo",),
         figure=figure,
         parts=parts,
         new=(new := plan.book(file_desk.Desk).new_file(plan)),
-        alone=plan.rng.pick((", just the number,", ", the bare number,", ", nothing but the number,")),
+        alone=plan.rng.pick(
+            (
+                " (just the number, unrounded)",
+                " (the bare number, unrounded)",
+                " (only the number, with all its digits)",
+            )
+        ),
     )
     result = plan.call("divide", a=figure["value"], b=parts)["result"]
     _keep(plan, new, json.dumps(result))
@@ -197,9 +204,9 @@ def _ask_to_keep(plan: Plan, new: str, thing: Thing, what: str, token: str = "")
         "file {new} in the current directory.{token}",
         vague=(
             "[Write|Put|Please write] the {what} of {thing}, and nothing else, into a new file in the current "
-            "directory.{token}",
+            "directory, under the name [I always use|I have in mind].{token}",
             "[So that I don't lose it|For my records]: [keep|save] the {what} of {thing}, by itself, in a new file "
-            "in the current directory.{token}",
+            "in the current directory; I have a name in mind for it.{token}",
         ),
         answer=("[Call it|Name it|The file is called] {new}.", "{new}[ is the name|, please|]."),
         withhold=("echo",),
@@ -247,11 +254,15 @@ def _open_ticket(plan: Plan, thing: Thing, title: str, description: str) -> None
         "[Could|Can] you [open|file|create] a ticket '{title}' (priority {priority}) with nothing but {text} as its "
         "description?{login}{token}",
         vague=(
-            "[Open|Create|Please open] a ticket with nothing but {text} as its description.{login}{token}",
-            "[The support desk|Support] should know about this: [open|create] a ticket described only by "
-            "{text}.{login}{token}",
+            "[Open|Create|Please open] a ticket with our usual title and priority and with nothing but {text} as its "
+            "description.{login}{token}",
+            "[The support desk|Support] should know about this: [open|create] a ticket described only by {text}, with "
+            "the title and priority [we agreed on|we use for such things].{login}{token}",
         ),
-        answer=("[Call it|The title is|Title:] '{title}', [with priority|and the priority is] {priority}.",),
+        answer=(
+            "[Call it|The title is|Title:] '{title}', [with priority|and the priority is] {priority}.",
+            "'{title}', priority {priority}[, please|].",
+        ),
         withhold=("create_ticket",),
         title=title,
         priority=priority,

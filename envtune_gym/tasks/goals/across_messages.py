@@ -17,7 +17,7 @@ from envtune_gym.tasks.goals.plan import Plan, Thing, Unfit
 from envtune_gym.tasks.goals.travel_notes import find_booking, token_note
 
 _WEIGHT = 2.5
-"""Goals of a single domain are many more."""
+"""Goals of a single domain are many more; some whose needs are rarely met are wanted more than others still."""
 
 
 def _addressee(plan: Plan, topic: str) -> Thing:
@@ -32,7 +32,7 @@ def _ask_to_send(plan: Plan, friend: Thing, what: str, token: str = "", **things
     """Ask to send something by itself to a colleague; `what` says what it is."""
     plan.ask(
         f"[Send|Please send|Message] {{friend}} {what}[, and nothing else| and nothing else|, no other words].{token}",
-        f"[A colleague, {{name}},|My colleague {{name}}] needs {what}: [send|please send] a message that "
+        f"[A colleague, {{name}},|My colleague {{name}}] needs {what}: [send|please send] them a message that "
         f"[consists of|contains] just that.{token}",
         f"[Could|Can|Would] you send {{friend}} a message with nothing but {what}?{token}",
         f"[Write to|Get in touch with] {{friend}}. The [whole |]message should be {what}, "
@@ -40,7 +40,7 @@ def _ask_to_send(plan: Plan, friend: Thing, what: str, token: str = "", **things
         vague=(
             f"[Send|Please send] {what}, and nothing else, to [a colleague of mine|one of my colleagues] "
             f"in a message.{token}",
-            f"[Somebody at work|A colleague] needs {what}: [send|please send] a message that "
+            f"[Somebody at work|A colleague] needs {what}: [send|please send] them a message that "
             f"[consists of|contains] just that.{token}",
         )
         if not plan.has_come_up(friend.label)
@@ -69,7 +69,7 @@ def send_an_order(plan: Plan) -> None:
     deliver(plan, friend, str(order["id"]), "order")
 
 
-@goal("MessageAPI", "TicketAPI", needs=("ticket", "colleague"), weight=_WEIGHT)
+@goal("MessageAPI", "TicketAPI", needs=("ticket", "colleague"), weight=2 * _WEIGHT)
 def send_a_ticket(plan: Plan) -> None:
     """Send somebody the id of a ticket."""
     ticket, friend = plan.take("ticket", known=True), _addressee(plan, "ticket")
@@ -77,7 +77,7 @@ def send_a_ticket(plan: Plan) -> None:
     deliver(plan, friend, str(ticket["id"]), "ticket")
 
 
-@goal("MessageAPI", "VehicleControlAPI", needs=("address", "colleague"), weight=_WEIGHT)
+@goal("MessageAPI", "VehicleControlAPI", needs=("address", "colleague"), weight=2 * _WEIGHT)
 def send_an_address(plan: Plan) -> None:
     """Send somebody an address that came up."""
     address, friend = plan.take("address"), _addressee(plan, "address")
@@ -85,7 +85,7 @@ def send_an_address(plan: Plan) -> None:
     deliver(plan, friend, address["address"], "address")
 
 
-@goal("GorillaFileSystem", "MessageAPI", needs=("line", "colleague"), weight=_WEIGHT)
+@goal("GorillaFileSystem", "MessageAPI", needs=("line", "colleague"), weight=2 * _WEIGHT)
 def send_a_line(plan: Plan) -> None:
     """Send somebody a line of a file that a result has shown."""
     line, friend = plan.take("line"), _addressee(plan, "line from a file")
@@ -98,16 +98,21 @@ def send_a_product(plan: Plan) -> None:
     """Multiply a figure and send somebody the result."""
     figure, friend = plan.take("figure"), _addressee(plan, "product")
     factor = plan.rng.price(3, 70)
+    if figure["value"] * factor % 1 == 0:
+        raise Unfit("some would write the product with a point, others without")
     plan.ask(
         "[Multiply|Please multiply] {figure} by {factor} and [send|message] {friend} the product, [just the "
-        "number|the bare number].",
+        "number|the bare number], unrounded.",
         "[My colleague|Our colleague] {friend} wants to know how much {figure} times {factor} is. "
-        "[Work it out|Multiply them] and send the product in a message, [nothing but the number|without any words].",
-        "[What is|How much is] {figure} times {factor}? [Send|Message] the product to {friend}, [the number "
-        "alone|just the number, no words].",
+        "[Work it out|Multiply them] and send them the product in a message, [nothing but the number|without any "
+        "words], unrounded.",
+        "[What is|How much is] {figure} times {factor}? [Send|Please send] the product to {friend}, [the number "
+        "alone|just the number, no words] and unrounded.",
         vague=(
-            "[Multiply|Please multiply] {figure} by the usual factor and send {friend} the product, just the number.",
-            "[Work out|Get] {figure} times our factor and [message|send] {friend} the product, the bare number.",
+            "[Multiply|Please multiply] {figure} by the usual factor and send {friend} the product, just the number, "
+            "unrounded.",
+            "[Work out|Get] {figure} times our factor and [message|send] {friend} the product, the bare number, "
+            "unrounded.",
         ),
         answer=("[The factor is|It's|Take] {factor}.", "{factor}[ is the factor|, as always|]."),
         withhold=look_up_tools(friend, "multiply", "send_message"),
@@ -116,7 +121,7 @@ def send_a_product(plan: Plan) -> None:
         friend=friend,
     )
     product = plan.call("multiply", a=figure["value"], b=factor)["result"]
-    plan.give("figure", f"{factor} times {figure.label}", ("that product",), value=product)
+    plan.give("figure", f"the 'times {factor}' result", ("that product",), value=product)
     deliver(plan, friend, json.dumps(product), "product")
 
 
@@ -136,7 +141,7 @@ def tweet_a_message(plan: Plan) -> None:
     _ask_to_tweet(plan, message["topic"], "the text of {thing}, word for word", message, message["text"])
 
 
-@goal("GorillaFileSystem", "TwitterAPI", needs=("line",), weight=_WEIGHT)
+@goal("GorillaFileSystem", "TwitterAPI", needs=("line",), weight=3 * _WEIGHT)
 def tweet_a_line(plan: Plan) -> None:
     """Tweet a line of a file that a result has shown."""
     line = plan.take("line")
@@ -146,7 +151,7 @@ def tweet_a_line(plan: Plan) -> None:
 @goal("MathAPI", "TwitterAPI", needs=("figure",), weight=_WEIGHT)
 def tweet_a_figure(plan: Plan) -> None:
     """Tweet a number that has been worked out."""
-    figure = plan.take("figure")
+    figure = plan.take("figure", where=lambda figure: isinstance(figure["value"], int) or figure["value"] % 1 != 0)
     _ask_to_tweet(plan, "number", "{thing}, just the number as it stands", figure, json.dumps(figure["value"]))
 
 
@@ -162,8 +167,8 @@ def _ask_to_tweet(plan: Plan, subject: str, what: str, thing: Thing, text: str) 
         f"[My followers should see|I'd like to share] {what}. [Tweet|Post] [just that|nothing but that] "
         f"with the hashtag {{tag}}.",
         vague=(
-            f"[Tweet|Post|Please tweet] {what}, and nothing else, with [a hashtag|the hashtag I like].",
-            f"[Make|Please make] a tweet of {what}, with [one hashtag|a hashtag] on it.",
+            f"[Tweet|Post|Please tweet] {what}, and nothing else, with [my usual|my favourite] hashtag.",
+            f"[Make|Please make] a tweet of {what}, tagged with [my usual|my favourite] hashtag.",
         )
         if not plan.has_come_up(tag)
         else (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,6 +17,7 @@ __all__ = [
     "Way",
     "ask_at",
     "is_open_choice",
+    "is_shown",
     "just_written",
     "named",
     "outdate",
@@ -32,9 +34,9 @@ _LEADS = {
     ("", 1): "[Go into|Go to|Change to|Switch to|Open] the [folder|directory|subfolder] {a}. ",
     ("", 2): "[Go into {a} and from there into {b}|Change to {a} and then to {b}|Go to the folder {b} inside {a}]. ",
     ("", 3): "[From here, go|Work your way] down into {a}, then into {b}[, then|, and finally] into {c}. ",
-    ("..", 0): "[Go|Change|Step] [back up one level|one level up][, out of {h}|]. ",
-    ("..", 1): "[Go|Change|Step] [back up|up] one level and from there [into|to] [the folder |]{a}. ",
-    ("..", 2): "[Go|Change|Step] [back up|up] one level, then into {a}[ and on into| and from there into] {b}. ",
+    ("..", 0): "[Go|Step] [back up one level|one level up][, out of {h}|]. ",
+    ("..", 1): "[Go|Step] [back up|up] one level and from there [into|to] [the folder |]{a}. ",
+    ("..", 2): "[Go|Step] [back up|up] one level, then into {a}[ and on into| and from there into] {b}. ",
     ("/", 0): "[Go|Change|Jump] [back |]to the root directory[ (/)|]. ",
     ("/", 1): "[Go|Change|Jump] to the root directory[ (/)|] and from there [into|to] [the folder |]{a}. ",
     ("/", 2): "[Go|Change|Jump] to the root directory[ (/)|], then into {a}, then into {b}. ",
@@ -42,8 +44,8 @@ _LEADS = {
 }
 """How a user says where to go before the request: first leg, and how many directories down from there."""
 _TAILS = {
-    ("", 1): " [That is|All this is|I mean] in the [folder|directory|subfolder] {a}.",
-    ("", 2): " [That is|All this is|I mean] in [the folder |]{b}, [inside|which is in] {a}.",
+    ("", 1): " [That is|All this is|It's all] in the [folder|directory|subfolder] {a}.",
+    ("", 2): " [That is|All this is|It's all] in [the folder |]{b}, [inside|which is in] {a}.",
 }
 """How a user says it after the request."""
 
@@ -177,13 +179,13 @@ def refer(plan: Plan, file: TextFile) -> str:
     """Return words for a file: its name, or fewer if the step before was about it alone."""
     step, topic = plan.book(Desk).topic
     if topic is file and step == len(plan.steps) - 1 and plan.rng.chance(0.6):
-        return plan.rng.pick(("that file", "the same file", "this file"))
+        return plan.rng.pick(("that file", "the same file"))
     return file.name
 
 
 LIST_AFTERWARDS = (
     " [Then|Afterwards,] [list|show me a listing of] what is in that directory[, so that I can check|].",
-    " [When that is done|After that], [list|show me] everything that lies there[, hidden entries aside|].",
+    " [When that is done|After that], [list|show me] what lies there[, hidden entries aside|].",
 )
 """How a user asks, after something was made elsewhere, to see it: what is made does not show where that happened."""
 
@@ -212,6 +214,11 @@ def outdate(plan: Plan, file: TextFile) -> None:
         for thing in plan.things(kind):
             if thing.values.get("source") is file:
                 plan.drop(thing)
+
+
+def is_shown(plan: Plan, text: str) -> bool:
+    """Tell whether the user or a result has said a text, line breaks included, so that nobody needs to read it."""
+    return plan.has_come_up(text) or plan.has_come_up(json.dumps(text)[1:-1])
 
 
 def is_open_choice(plan: Plan, file: TextFile) -> bool:

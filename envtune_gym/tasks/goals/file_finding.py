@@ -23,15 +23,14 @@ def list_a_folder(plan: Plan) -> None:
     key = ("ls", tuple(sorted(folder.entries)))
     if key in desk.seen:
         raise Unfit("listed already")
-    more = ", [including the hidden ones|hidden ones included]" if hidden else ""
+    more = ", [including hidden entries|hidden entries included]" if hidden else ""
     ask_at(
         plan,
         folder,
-        f"[List|Show me] [all |]the files and folders that are {{there}}{more}.",
-        f"[What is|What's] [lying around|to be found] {{there}}? [List all names|Give me a listing]{more}.",
-        f"[I've lost track of|I forgot] what I keep {{there}}. [List it|List everything]{more}.",
+        f"[List|Show me] the files and folders that are {{there}}{more}.",
+        f"[What is|What's] [lying around|to be found] {{there}}? [List the names|Give me a listing]{more}.",
+        f"[I've lost track of|I forgot] what I keep {{there}}. [List it|Give me a listing]{more}.",
         place_first=True,
-        withhold=("ls",),
     )
     plan.call("ls", **({"a": True} if hidden else {}))
     desk.seen.add(key)
@@ -48,7 +47,7 @@ def tell_the_path(plan: Plan) -> None:
     ask_at(
         plan,
         folder,
-        "[What is|What's] the [full |complete |whole ]path of the directory we are in[ now| then]?",
+        "[What is|What's] the [full |complete |whole ]path of the directory we are in[ now|]?",
         "[Print|Tell me|Show me] the [full |complete |]path of the [working|current] directory[, please|].",
         "[A colleague|Somebody] wants to know [where exactly that is|the exact place]: print the working "
         "directory[, please|].",
@@ -83,9 +82,7 @@ def size_of_a_folder(plan: Plan) -> None:
     usage = plan.call("du", human_readable=readable)["disk_usage"]
     desk.seen.add(key)
     if not readable:
-        plan.give(
-            "figure", f"the bytes used by {folder.name}", ("that size", "that figure"), value=int(usage.split()[0])
-        )
+        plan.give("figure", f"the bytes used by {folder.name}", ("that size",), value=int(usage.split()[0]))
 
 
 @goal(_FILES, weight=2.0)
@@ -144,7 +141,7 @@ def find_and_read(plan: Plan) -> None:
         "below] "
         "[here|the current directory]. [Find it, go to its folder|Find it, change to where it lies] and "
         "[show me what it says|print its whole content].",
-        "[Find|Search out] the file below [here|the current directory] whose name contains '{part}', go [into|to] "
+        "[Find|Please find] the file below [here|the current directory] whose name contains '{part}', go [into|to] "
         "its "
         "directory[,| and] then [print its content|show me its full text].",
         "[Where did I put|In which folder is] the '{part}' file? [Search for '{part}'|Find '{part}'] from the "
@@ -156,7 +153,7 @@ def find_and_read(plan: Plan) -> None:
             "content.",
         ),
         answer=("[The name has|It has] '{part}' in it.", "[The part I remember is|Its name contains] '{part}'."),
-        withhold=("find", "cat"),
+        withhold=("find",),
         part=part,
     )
     plan.call("find", path=".", name=part)

@@ -76,8 +76,8 @@ def move_into_new_folder(plan: Plan) -> None:
         else "[I want|I'd like] {files} to have a folder of its own {there}: [create|make] {new} and move {them} in.",
         "[Could you|Can you|Would you] [create|make] a folder [called|named] {new} {there} and move {files} into it?",
         vague=(
-            "[Make|Create|Set up] a new folder {there} and [move|put] {files} into it.",
-            "[I want|I'd like] a new folder {there}, with {files} moved into it.",
+            "[Make|Create|Set up] a new folder {there}, with a name of my choice, and [move|put] {files} into it.",
+            "[I want|I'd like] a new folder {there}, under the name I have in mind, with {files} moved into it.",
         ),
         answer=_FOLDER_ANSWER,
         place_first=True,
@@ -112,14 +112,15 @@ def make_folders(plan: Plan) -> None:
         f"[I need|We need] {{some}} {{there}}[ for next week| for the new papers|], {{names}}.{check}",
         f"[Could you|Can you|Would you] [create|make|set up] {{some}} {{there}}, {{names}}?{check}",
         vague=(
-            f"[Create|Make|Set up|Please make] {{some}} {{there}}.{check}",
-            f"[I need|We need] {{some}} {{there}}[, please|].{check}",
+            f"[Create|Make|Set up|Please make] {{some}} {{there}}, {{chosen}}.{check}",
+            f"[I need|We need] {{some}} {{there}}, {{chosen}}.{check}",
         ),
         answer=("[Call it|Name it|It's]: {names}.", "{names}, [please|if that is free].")
         if len(names) == 1
         else ("[Call them|Name them] {names}.", "{names}, [please|if these are free]."),
         place_first=True,
         withhold=("mkdir",),
+        chosen="with a name of my choice" if len(names) == 1 else "with names of my choice",
         some="a new folder" if len(names) == 1 else "two new folders",
         names=" and ".join(names),
     )
@@ -170,8 +171,9 @@ def remove_an_empty_folder(plan: Plan) -> None:
     ask_at(
         plan,
         _above(folder),
-        "[Remove|Please remove|Delete|Get rid of] the empty folder {folder}.",
-        "[There is|There's] nothing in the folder {folder}[, so remove it|. Remove it|. Please get rid of it].",
+        "[Remove|Please remove] the empty [folder|directory] {folder}.",
+        "[There is|There's] nothing in the folder {folder}[, so remove the empty directory|. Remove the empty "
+        "directory].",
         "[Could you|Can you|Would you] remove the [folder|directory] {folder}? [It is empty|Nothing is in it].",
         "[We won't need|I don't need] the folder {folder}, and nothing is in it. [Remove that directory|Use rmdir "
         "on it].",
@@ -220,8 +222,10 @@ def copy_a_folder(plan: Plan) -> None:
         "[Before we change|Before anybody spoils] anything in the folder {folder}, [copy it|make a copy of it] as "
         "{new} beside it.",
         vague=(
-            "[Make|Please make] a copy of the [whole |]folder {folder}[ right beside it|].",
-            "[Before we change|Before anybody spoils] anything in the folder {folder}, make a copy of it beside it.",
+            "[Make|Please make] a copy of the [whole |]folder {folder} right beside it, with a name of my choice.",
+            "[Before we change|Before anybody spoils] anything in the folder {folder}, make a copy beside it, under "
+            "the "
+            "name I have in mind.",
         ),
         answer=(
             "[Call it|Call the copy|The copy should be called] {new}.",

@@ -53,7 +53,7 @@ def move_into_a_folder(plan: Plan) -> None:
         plan,
         file.folder,
         "[Move|Please move|Put] {file} into the [folder|subfolder|directory] {folder}.",
-        "[It is|It's] in {folder} that {file} [should be|belongs]. [Move it there|Please move it].",
+        "The [right|proper] place for {file} is [the folder |]{folder}. [Move it there|Please move it].",
         "[Somebody|I] left {file} in the wrong place: it [belongs in|should be in|goes into] the subfolder {folder}. "
         "[Move it|Please move it there].",
         "[Could you|Can you|Would you] move {file} [to|into] the [subfolder|folder] {folder}?",
@@ -63,7 +63,10 @@ def move_into_a_folder(plan: Plan) -> None:
         )
         if len(_room(file)) > 1 and not plan.has_come_up(folder.name)
         else (),
-        answer=("[It goes|It belongs|I mean] into {folder}.", "{folder}[ is the place|, please| is where it belongs]."),
+        answer=(
+            "[It goes into|It belongs in|I mean] {folder}.",
+            "{folder}[ is the place|, please| is where it belongs].",
+        ),
         file=refer(plan, file),
         folder=folder.name,
     )
@@ -116,14 +119,14 @@ def copy_under_a_new_name(plan: Plan) -> None:
         "directory] as {new}.",
         "[Could you|Can you|Would you] [duplicate|copy] {file} [as|under the name] {new}?",
         vague=(
-            "[Make|Please make] a copy of {file} [in the same directory|right beside it].",
-            "[I want to change|I may spoil] {file} later. Keep a copy of it beside it.",
+            "[Make|Please make] a copy of {file} [in the same directory|right beside it], under the name I have in "
+            "mind.",
+            "[I want to change|I may spoil] {file} later. Keep a copy beside it, with a name of my choice.",
         ),
         answer=(
             "[Call it|Call the copy|The copy should be called] {new}.",
             "{new}[ is the name of the copy|, please].",
         ),
-        withhold=("cp",),
         file=refer(plan, file),
         new=new,
     )
@@ -149,8 +152,7 @@ def copy_into_a_folder(plan: Plan) -> None:
         )
         if len(_room(file)) > 1 and not plan.has_come_up(folder.name)
         else (),
-        answer=("[It should go|Copy it|I mean] into {folder}.", "{folder}[ is the place|, please]."),
-        withhold=("cp",),
+        answer=("[It should go into|Copy it to|I mean] {folder}.", "{folder}[ is the place|, please]."),
         file=refer(plan, file),
         folder=folder.name,
     )
@@ -176,14 +178,14 @@ def copy_and_move_the_copy(plan: Plan) -> None:
         "to the "
         "[folder|subfolder] {folder}?",
         vague=(
-            "[Copy|Please copy] {file} under another name, then move the copy into the [folder|subfolder] {folder}.",
-            "[Make|I want] a copy of {file} with another name; after that, move the copy into {folder}.",
+            "[Copy|Please copy] {file} under a name of my choice, then move the copy into the [folder|subfolder] "
+            "{folder}.",
+            "[Make|I want] a copy of {file} with the name I have in mind; after that, move the copy into {folder}.",
         ),
         answer=(
             "[Call it|Call the copy|The copy should be called] {new}.",
             "{new}[ is the name of the copy|, please].",
         ),
-        withhold=("cp",),
         file=refer(plan, file),
         folder=folder.name,
         new=new,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from envtune_gym.tasks.goals.base import goal
-from envtune_gym.tasks.goals.file_desk import Desk, ask_at, is_open_choice, pick_file, refer
+from envtune_gym.tasks.goals.file_desk import Desk, ask_at, is_open_choice, is_shown, pick_file, refer
 from envtune_gym.tasks.goals.file_trees import TextFile
 from envtune_gym.tasks.goals.plan import Plan, Unfit
 
@@ -60,7 +60,7 @@ def look_up_word(plan: Plan, file: TextFile, most: int) -> tuple[str, tuple[str,
 def read_a_file(plan: Plan) -> None:
     """Ask for all of a file."""
     desk = plan.book(Desk)
-    file = pick_file(plan, lambda one: bool(one.text) and ("cat", one.text) not in desk.seen)
+    file = pick_file(plan, lambda one: bool(one.text) and not is_shown(plan, one.text))
     ask_at(
         plan,
         file.folder,
@@ -77,7 +77,6 @@ def read_a_file(plan: Plan) -> None:
         else (),
         answer=_NAME_ANSWER,
         place_first=True,
-        withhold=("cat",),
         file=refer(plan, file),
         name=file.name,
     )
@@ -91,7 +90,9 @@ def read_a_file(plan: Plan) -> None:
 def search_a_file(plan: Plan) -> None:
     """Ask for the lines of a file that contain a word."""
     desk = plan.book(Desk)
-    file = pick_file(plan, lambda one: len(one.lines) > 2)
+    file = pick_file(
+        plan, lambda one: len(one.lines) > 2 and not (is_shown(plan, one.text) or ("sort", one.text) in desk.seen)
+    )
     word, found = look_up_word(plan, file, 9)
     ask_at(
         plan,
@@ -108,7 +109,6 @@ def search_a_file(plan: Plan) -> None:
         if not plan.has_come_up(word)
         else (),
         answer=("[Look for|Search for|Grep for|The word is|It's] '{word}'.", "[I mean |]'{word}'[, spelt like that|]."),
-        withhold=("grep",),
         file=refer(plan, file),
         word=word,
     )
@@ -137,7 +137,7 @@ def search_two_files(plan: Plan) -> None:
         plan,
         first.folder,
         "[Grep|Search] both {first} and {second} for '{word}'[, please|, and show me what each has|].",
-        "[Which of|Does either of] {first} and {second} [mention|mentions] '{word}'? Grep [both|one after the other].",
+        "Does either of {first} and {second} [mention|contain] '{word}'? Grep [both|one after the other].",
         "[Look for|I'm looking for] '{word}' in two files, {first} and {second}: [grep each of them|run grep on both].",
         vague=(
             "[Grep|Search] both {first} and {second} for [a word|a certain word|something].",
@@ -146,7 +146,6 @@ def search_two_files(plan: Plan) -> None:
         if not plan.has_come_up(word)
         else (),
         answer=("[Look for|Search for|The word is|It's] '{word}'.", "[I mean |]'{word}'[, spelt like that|]."),
-        withhold=("grep",),
         first=first.name,
         second=second.name,
         word=word,
@@ -259,7 +258,7 @@ def sort_a_file(plan: Plan) -> None:
 def end_of_a_file(plan: Plan) -> None:
     """Ask for the last lines of a file."""
     desk, count = plan.book(Desk), plan.rng.between(1, 4)
-    file = pick_file(plan, lambda one: len(one.lines) > count and ("tail", tuple(one.lines[-count:])) not in desk.seen)
+    file = pick_file(plan, lambda one: len(one.lines) > count and not is_shown(plan, "\n".join(one.lines[-count:])))
     ask_at(
         plan,
         file.folder,
@@ -276,7 +275,6 @@ def end_of_a_file(plan: Plan) -> None:
         else (),
         answer=_NAME_ANSWER,
         place_first=True,
-        withhold=("tail",),
         file=refer(plan, file),
         name=file.name,
         number="line" if count == 1 else f"{plan.rng.pick((count, ('two', 'three', 'four')[count - 2]))} lines",
@@ -302,7 +300,7 @@ def compare_versions(plan: Plan) -> None:
     ask_at(
         plan,
         old.folder,
-        "[How|In what] does {new} differ from {old}? [Diff them|Run diff], {old} first.",
+        "[How|Where] does {new} differ from {old}? [Diff them|Run diff], {old} first.",
         "[Run|Give me] a diff of {old} against {new}[, in that order|, please|].",
         "[Compare|Please compare] {old} with {new} line by line[ and show me the differences|, {old} first|].",
         "[Somebody|Someone] has changed {old} and saved it as {new}. [Show me the diff|Diff the old one against "

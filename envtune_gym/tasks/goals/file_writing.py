@@ -7,6 +7,7 @@ from envtune_gym.tasks.goals.file_desk import (
     LIST_AFTERWARDS,
     Desk,
     ask_at,
+    is_shown,
     just_written,
     named,
     outdate,
@@ -110,21 +111,25 @@ def replace_a_text(plan: Plan) -> None:
     """Dictate a text that replaces all that a file says."""
     desk = plan.book(Desk)
     file = pick_file(
-        plan, lambda one: not (one.shared or just_written(plan, one) or plan.just_called("cp", source=one.name))
+        plan,
+        lambda one: (
+            bool(one.text) and not (one.shared or just_written(plan, one) or plan.just_called("cp", source=one.name))
+        ),
     )
     text = _new_text(plan)
     ask_at(
         plan,
         file.folder,
         "[Replace|Please replace|Overwrite] [everything in|the whole content of|all of] {file} with '{text}'",
-        "[Whatever|What] is in {file} [can go|is out of date]. [Its only content should be|Let it say nothing "
+        "[Whatever is in {file} can go|What {file} says is out of date]. [Its only content should be|Let it say "
+        "nothing "
         "but]: '{text}'",
         "[From now on|As of today], {file} [should|must] say only this: '{text}' [Overwrite it|Replace the old "
         "content].",
         vague=(
             "[Replace|Please replace|Overwrite] [everything in|the whole content of] {file} with [a new "
             "sentence|new text].",
-            "[Whatever|What] is in {file} [can go|is out of date]. Overwrite it with something new.",
+            "[Whatever is in {file} can go|What {file} says is out of date]. Overwrite it with something new.",
         ),
         answer=("[It should say|The new text is|Write]: '{text}'", "[Let it say|My new text is]: '{text}'"),
         withhold=("echo",),
@@ -153,14 +158,15 @@ def make_empty_files(plan: Plan) -> None:
         f"[I will need|I'm going to need] {{some}} {{there}}[ later| tomorrow|]: [create|make] {{names}}.{check}",
         f"[Could you|Can you|Would you] [create|set up|make] {{some}} {{there}}, {{names}}?{check}",
         vague=(
-            f"[Create|Make|Please create] {{some}} {{there}}.{check}",
-            f"[I will need|I'd like] {{some}} {{there}}[, please|].{check}",
+            f"[Create|Make|Please create] {{some}} {{there}}, {{chosen}}.{check}",
+            f"[I will need|I'd like] {{some}} {{there}}, {{chosen}}.{check}",
         ),
         answer=("[Call it|Name it|It's]: {names}.", "{names}, [please|if that is free].")
         if len(names) == 1
         else ("[Call them|Name them] {names}.", "{names}, [please|if these are free]."),
         place_first=True,
         withhold=("touch",),
+        chosen="with a name of my choice" if len(names) == 1 else "with names of my choice",
         some="an empty file" if len(names) == 1 else "two empty files",
         names=" and ".join(names),
     )
@@ -195,6 +201,8 @@ def keep_a_found_line(plan: Plan) -> None:
     desk = plan.book(Desk)
     file = pick_file(plan, lambda one: len(one.lines) > 2)
     word, (line,) = look_up_word(plan, file, 1)
+    if is_shown(plan, line):
+        raise Unfit("known already")
     new = desk.new_file(plan)
     ask_at(
         plan,
@@ -205,12 +213,11 @@ def keep_a_found_line(plan: Plan) -> None:
         "[Exactly|Only] one line of {file} [mentions|contains] '{word}'. [Find it with grep|Grep it] and "
         "[save|keep] that line "
         "in a new file {new} [beside it|in the same directory].",
-        "[I need|I'd like] a new file {new} [beside|next to] {file} [that holds|with] the single line that a grep "
-        "of {file} for "
-        "'{word}' [gives|shows].",
+        "[I need|I'd like] the single line that a grep of {file} for '{word}' [gives|shows], by itself, in a new file "
+        "{new} [beside|next to] it.",
         vague=(
             "[Grep|Search] {file} for '{word}' and [write|put] the one line that turns up into a new file [beside "
-            "it|next to it].",
+            "it|next to it], under the name I have in mind.",
         ),
         answer=_NAME_ANSWER,
         withhold=("echo",),
@@ -240,13 +247,12 @@ def keep_a_count(plan: Plan) -> None:
         "How many {units} does {file} have? [Save|Keep|Put] [the number alone|only the number], in digits, in a "
         "new file {new} "
         "[beside it|in the same directory].",
-        "[I need|I want] a new file {new} [beside|next to] {file} that holds [nothing but|only] the number of "
-        "{units} of the "
-        "latter[, in digits|, as digits].",
+        "[I need|I want] the number of {units} in {file}, [in|as] digits and nothing else, in a new file {new} "
+        "[beside|next to] it.",
         vague=(
             "[Count|Please count] the {units} of {file} and [write|put] the number, [just the digits|digits "
             "only], into a new "
-            "file [beside it|next to it].",
+            "file [beside it|next to it], under the name I have in mind.",
         ),
         answer=_NAME_ANSWER,
         withhold=("wc", "echo"),
@@ -267,24 +273,25 @@ def keep_the_last_line(plan: Plan) -> None:
     desk = plan.book(Desk)
     file = pick_file(plan, lambda one: len(one.lines) > 1 and ("tail", (one.lines[-1],)) not in desk.seen)
     new, line = desk.new_file(plan), file.lines[-1]
+    if is_shown(plan, line):
+        raise Unfit("known already")
     ask_at(
         plan,
         file.folder,
         "[Take|Get] the last line of {file} with tail and [write|put] [just that|only that line] into a new file "
         "{new} "
         "[beside it|in the same directory].",
-        "[I need|I want] a new file {new} [beside|next to] {file} with [nothing but|only] its last line in it[; "
-        "get that with "
-        "tail|; use tail for that].",
+        "[I need|I want] the last line of {file}, and nothing else, in a new file {new} [beside|next to] it; [get the "
+        "line with tail|use tail for that].",
         "[What is|What's] the last line of {file}, by tail? [Save it|Keep that line] in a new file {new} [beside "
         "it|in the same "
         "directory].",
         vague=(
             "[Take|Get] the last line of {file} with tail and [write|put] just that into a new file [beside "
-            "it|next to it].",
+            "it|next to it], under the name I have in mind.",
         ),
         answer=_NAME_ANSWER,
-        withhold=("echo", "tail"),
+        withhold=("echo",),
         file=refer(plan, file),
         new=new,
     )
@@ -310,12 +317,12 @@ def keep_the_first_in_order(plan: Plan) -> None:
         "Which line of {file} comes {place} [once the lines are sorted|in sorted order]? [Sort them|Sort it] and "
         "[keep|save] that "
         "line in a new file {new} [beside it|in the same directory].",
-        "[I need|I want] a new file {new} [beside|next to] {file}: [sort the latter|sort the lines of the latter] "
-        "and write the "
-        "line that then comes {place} into the new one.",
+        "[I need|I want] the line of {file} that comes {place} [in sorted order|once all are sorted], by "
+        "itself, in a "
+        "new file {new} [beside|next to] it. Sort the file for that.",
         vague=(
             "[Sort|Please sort] the lines of {file} and put the one that comes {place} into a new file [beside "
-            "it|next to it].",
+            "it|next to it], under the name I have in mind.",
         ),
         answer=_NAME_ANSWER,
         withhold=("echo", "sort"),
@@ -339,11 +346,14 @@ def write_down_a_count(plan: Plan) -> None:
     ask_at(
         plan,
         desk.here,
-        "[Write|Put|Note] {count}[, just the digits|, in digits], into a new file {new} {there}.",
+        "[Write|Put] {count}[, just the digits|, in digits], into a new file {new} {there}.",
         "[I want to remember|I'd like to keep] {count}: [write it down in digits|put just the digits] in a new "
         "file {new} {there}.",
         "[Make|Create] a [new |]file {new} {there} that holds [nothing but|only] {count}, in digits.",
-        vague=("[Write|Put|Note] {count}[, just the digits|, in digits], into a new file {there}.",),
+        vague=(
+            "[Write|Put] {count}[, just the digits|, in digits], into a new file {there}, with the name I have in "
+            "mind.",
+        ),
         answer=_NAME_ANSWER,
         withhold=("echo",),
         count=named(plan, count),
@@ -367,7 +377,10 @@ def write_down_a_line(plan: Plan) -> None:
         "[Write|Put|Copy] {line}[, word for word|, exactly as it stands], into a new file {new} {there}.",
         "[I want to keep|I'd like to keep] {line}: [write|put] it[, unchanged,|] into a new file {new} {there}.",
         "[Make|Create] a [new |]file {new} {there} that holds [nothing but|only] {line}.",
-        vague=("[Write|Put|Copy] {line}[, word for word|, exactly as it stands], into a new file {there}.",),
+        vague=(
+            "[Write|Put|Copy] {line}[, word for word|, exactly as it stands], into a new file {there}, with the name "
+            "I have in mind.",
+        ),
         answer=_NAME_ANSWER,
         withhold=("echo",),
         line=named(plan, line),

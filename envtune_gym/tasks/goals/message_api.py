@@ -8,6 +8,7 @@ from envtune_gym.tasks.goals import message_writing
 from envtune_gym.tasks.goals.base import goal, scenario
 from envtune_gym.tasks.goals.message_notes import (
     TOPICS,
+    WELCOME,
     Workspace,
     check_apart,
     deliver,
@@ -135,13 +136,14 @@ def enter_and_write(plan: Plan) -> None:
         "[A message for|This is for] {friend}: '{text}' [You have to log in|Log in] to the messaging app as {me} "
         "[first|before you send it].",
         vague=(
-            "[Log me in|Sign me in] to the [workspace|messaging app] and send a message[ to a colleague| for me|].",
-            "[I'd like|I want] to [write to|message] {friend}, but I am not logged in to the [workspace|messaging "
-            "app] yet.",
+            "[Log me in|Sign me in] to the [workspace|messaging app] and send [a colleague my message|a message for "
+            "me].",
+            "[I have a message for|There is something I have to tell] {friend}, but I am not logged in to the "
+            "[workspace|messaging app] yet. [Log me in and send it|Please log in and pass it on].",
         ),
         answer=(
             "[I'm|My user name is] {me}, and the message [to|for] {friend} is '{text}'",
-            "[Log in as|Use] {me}[ and|, then] [tell|write to] {friend}: '{text}'",
+            "[Log in as|Use the name] {me}[ and|, then] [tell|write to] {friend}: '{text}'",
         ),
         withhold=look_up_tools(friend, "message_login", "send_message"),
         me=book.me,
@@ -197,11 +199,13 @@ def write_by_place(plan: Plan) -> None:
         "[I forget the name|The name escapes me], but it is the {place} one in the list of [users|all users][. Send "
         "them|; write to them]: '{text}'",
         "[Have a look at|Look at] the list of [users|workspace users][. The|: the] {place} [one|person] in it should "
-        "get [this message|the message] '{text}'",
-        vague=("[Go by|Look at] the list of [users|workspace users] and send [one of them|somebody in it] a message.",),
+        "get [this message:|the message] '{text}'",
+        vague=(
+            "[Go through|Look at] the list of [users|workspace users] and send [one of them|somebody in it] a message.",
+        ),
         answer=(
-            "[Write to the|I mean the] {place} [one|user] in the list; [the message is|the text is|it says] '{text}'",
-            "The {place} [one|person] listed should get '{text}'",
+            "[Write to the|I mean the] {place} [one|user] in the list; [the message is|the text is] '{text}'",
+            "The {place} [one|person] in the list should get '{text}'",
         ),
         withhold=("list_users", "send_message"),
         place=place,
@@ -230,23 +234,29 @@ def look_up_an_id(plan: Plan) -> None:
         name_please=friend.label,
     )
     reach(plan, friend)
+    _name(plan, friend)
 
 
-@goal("MessageAPI", needs=("colleague",))
+@goal("MessageAPI", needs=("named colleague",), weight=3.0)
 def write_to_the_one_named(plan: Plan) -> None:
     """Write to the colleague whose id the goal before has shown."""
     book = workspace_in_use(plan)
-    if len(plan.steps) < 2 or plan.steps[-2].goal not in ("look_up_an_id", "add_a_contact"):
-        raise Unfit("nobody was named")
-    seen = plan.steps[-2].results[-1]
-    friend = next(thing for thing in plan.things("colleague") if thing["id"] in seen)
+    named = plan.things("named colleague")[-1]
+    if named["steps"] < len(plan.steps) - 1:
+        plan.drop(named)
+        raise Unfit("others may have been spoken of since")
+    friend: Thing = named["colleague"]
+    plan.drop(named)
     plan.use(friend)
     topic, text = book.text(plan)
     plan.ask(
         "[Send|Write|Please send] them [this|a message][ now| in my name|]: '{text}'",
         "[Use that id to|With that id you can] [write to them|send them a message]: '{text}'",
         "[There is something|I have something] to tell them: send the message '{text}' to that id.",
-        vague=("[Send|Write|Please send] them a message [in my name|from me|about the {topic}].",),
+        vague=(
+            "[Send|Please send] them my message about the {topic}.",
+            "[There is something|I have something] to tell them about the {topic}: send [it|a message] to that id.",
+        ),
         answer=("[It should say|The text is|Write] '{text}'", "[Tell them|Just say|Say] '{text}'"),
         withhold=("send_message",),
         topic=topic,
@@ -262,25 +272,25 @@ def add_and_welcome(plan: Plan) -> None:
     name = _newcomer(book)
     text = plan.rng.pick(_GREETINGS).format(name=name)
     plan.ask(
-        "[{name} has just joined us|We have a new colleague called {name}|{name} is new here]: [add them to|put them "
-        "into] the workspace[, then| and] [send them|write to them]: '{text}'",
+        "[We have a new colleague called {name}|Our new colleague is called {name}|There's somebody new here, {name}]: "
+        "[add them to|put them into] the workspace[, then| and] [send them|write to them]: '{text}'",
         "[Make|Please make|Create] a contact for {name} and [send them|write to them]: '{text}'",
         "[Add|Please add] {name} to the workspace[. Then|, then] [greet them with the message|send them] '{text}'",
         vague=(
             "[Somebody|A colleague] has just joined us[. Add|; please add] them to the workspace and [greet|welcome] "
             "them[ with a message|].",
-            "[Add|Please add] [my new colleague|the new one] to the workspace and send them a [greeting|welcome].",
+            "[Add|Please add] [my|our] new colleague to the workspace and send them a [greeting|welcome message].",
         ),
         answer=(
             "[The name is|They are called] {name}, and the [message|greeting] is '{text}'",
-            "[It's|I mean] {name}. [Write|Send]: '{text}'",
+            "[It's|The name is] {name}. [Write|Send them]: '{text}'",
         ),
         withhold=("add_contact", "send_message"),
         name=name,
         text=text,
     )
     colleague = _add(plan, book, name)
-    deliver(plan, colleague, text, "first day")
+    deliver(plan, colleague, text, WELCOME)
 
 
 @goal("MessageAPI", weight=0.7)
@@ -295,11 +305,18 @@ def add_a_contact(plan: Plan) -> None:
         "workspace.",
         "[The workspace needs|We need] a user for {name}[. Add them|; please add them].",
         vague=("[Add|Please add] [my new colleague|somebody new|another person] to the workspace.",),
-        answer=("[The name is|It's|They are called] {name}.", "[Make it|I mean] {name}."),
+        answer=("[The name is|It's|They are called] {name}.", "[Add|I mean] {name}."),
         withhold=("add_contact",),
         name=name,
     )
-    _add(plan, book, name)
+    _name(plan, _add(plan, book, name))
+
+
+def _name(plan: Plan, colleague: Thing) -> None:
+    """Note that a colleague was the last one spoken of, so that the next request can say "them"."""
+    for earlier in plan.things("named colleague"):
+        plan.drop(earlier)
+    plan.give("named colleague", colleague.label, colleague=colleague, steps=len(plan.steps))
 
 
 def _newcomer(book: Workspace) -> str:

@@ -8,6 +8,7 @@ from envtune_gym.tasks.goals.plan import Plan, Thing, Unfit
 
 __all__ = [
     "TOPICS",
+    "WELCOME",
     "Workspace",
     "check_apart",
     "check_new_to",
@@ -36,6 +37,8 @@ _TEXTS = (
     "My part of the {topic} is done.", "Shall we share a car to the {topic}?", "The {topic} will be online only.",
 )
 # fmt: on
+WELCOME = "welcome"
+"""What greetings are about: they greet one person by name, and other goals leave them alone."""
 
 
 @dataclass(slots=True)
@@ -76,7 +79,7 @@ def sent(plan: Plan, colleague: Thing, topic: str, text: str, known: bool) -> Th
     message = plan.give(
         "message",
         f"the message to {colleague.label} about the {topic}",
-        ("that message", "the same message"),
+        ("that message", "this message"),
         known=known,
         to=colleague,
         topic=topic,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from envtune_gym.tasks.goals.base import goal
 from envtune_gym.tasks.goals.message_notes import (
+    WELCOME,
     check_apart,
     check_new_to,
     deliver,
@@ -27,12 +28,14 @@ def write_to_colleague(plan: Plan) -> None:
         "[Please send|Send|Write] '{text}' to {friend}[ in the workspace|].",
         "[It's about|This concerns] the {topic}: [message|write to] {friend} [and say|with the words] '{text}'",
         vague=(
-            "[Send|Write] {friend} a message [about|on] the {topic}.",
+            "[Send|Please send] {friend} my message about the {topic}.",
+            "[I have something to tell|There is something I want to tell] {friend} about the {topic}. [Send|Please "
+            "send] it as a message.",
             "[Send|Write] one of my colleagues a message[ in my name| for me|].",
         ),
         answer=(
             "[Write to|Tell] {friend}: '{text}'",
-            "[It should go to|It is for] {friend} and [say|read] '{text}'",
+            "[The message to|What I want to say to] {friend} is '{text}'",
         ),
         withhold=look_up_tools(friend, "send_message"),
         friend=friend,
@@ -46,7 +49,7 @@ def write_to_colleague(plan: Plan) -> None:
 def take_a_message_back(plan: Plan) -> None:
     """Delete the latest message to somebody."""
     workspace_in_use(plan)
-    message = plan.take("message")
+    message = plan.take("message", where=_is_no_greeting)
     colleague: Thing = message["to"]
     if colleague["latest"] is not message:
         raise Unfit("another message came later")
@@ -54,10 +57,12 @@ def take_a_message_back(plan: Plan) -> None:
     plan.ask(
         "[Delete|Please delete|Take back] {message}[; it is the latest one to {name}|, my latest one to {name}].",
         "[Delete|Take back|Please take back] [my|the] latest message to {name}[, the one about the {topic}|].",
-        "[I've changed my mind about|I'm sorry about|I should not have sent] the {topic} [message|note] to {name}[. "
-        "Delete|; delete] it, it's the latest [to|that went to] them.",
+        "[I've changed my mind about|I'm sorry about|I should not have sent] the {topic} [message|note] to {name}. "
+        "[Delete|Please delete] it; it's the latest one that went to them.",
         vague=()
-        if plan.has_come_up(colleague["id"]) or plan.has_come_up(colleague.label)
+        if plan.has_come_up(colleague["id"])
+        or plan.has_come_up(colleague.label)
+        or sum(one["latest"] is not None for one in plan.things("colleague")) < 2
         else ("[Delete|Take back] the latest message to [a colleague|one of my colleagues].",),
         answer=("[I mean|It's|It is] the one to {name}.", "[The one to|The latest one to] {name}[, please|]."),
         withhold=look_up_tools(colleague, "delete_message"),
@@ -78,7 +83,7 @@ def search_for_a_message(plan: Plan) -> None:
     _check_search(plan, message)
     plan.ask(
         "[Search|Please search|Look through] my messages for '{topic}'[ and show me the hits|].",
-        "[Which|Which ones] of my messages [contain|mention|speak of] '{topic}'? [Run|Do] a search[ for it|].",
+        "Which of my messages [contain|mention] '{topic}'? [Run|Do] a search[ for it|].",
         "[I know I wrote something|I must have written something|There was something] about the {topic}. "
         "[Search|Please search] [the|my] messages for '{topic}'.",
         vague=("[Search|Please search|Run a search over] my messages[ for me|].",)
@@ -103,8 +108,8 @@ def find_and_forward(plan: Plan) -> None:
         "for word, to {friend}[ as well|].",
         "[There is|I sent] a message about the {topic}. [Search|Do a search] for '{topic}', then [send|forward] "
         "[exactly that text|the same text, unchanged,] to {friend}.",
-        "[Could you find|Can you find|Please find] the message that says '{topic}' with a search and send {friend} "
-        "the same text, [unchanged|word for word][?|, please?]",
+        "[I need you to find|Find|Please find] the message that says '{topic}' with a search and send {friend} "
+        "the same text, [unchanged|word for word].",
         withhold=look_up_tools(friend, "send_message"),
         topic=message["topic"],
         friend=friend,
@@ -117,16 +122,16 @@ def find_and_forward(plan: Plan) -> None:
 def send_the_same_to_another(plan: Plan) -> None:
     """Send a text that has come up to somebody else too."""
     workspace_in_use(plan)
-    message, friend = plan.take("message", known=True), pick_colleague(plan)
+    message, friend = plan.take("message", known=True, where=_is_no_greeting), pick_colleague(plan)
     check_new_to(friend, message["topic"])
     plan.ask(
-        "[Send|Please send|Forward] the [exact |]text of {message} to {friend} [too|as well].",
+        "[Send|Please send|Forward] the [exact |]text of {message} to {friend}[, too|, as well].",
         "[I think|It occurs to me that] {friend} should [know that|have this] as well: send them the text of "
         "{message}, word for word.",
         "[Could you also send|Can you also send|Would you send] the text of {message}, unchanged, to {friend}?",
         vague=(
-            "[Send|Please send|Forward] the [exact |]text of {message} to [somebody else|another colleague] "
-            "[too|as well].",
+            "[Send|Please send|Forward] the [exact |]text of {message} to [somebody else|another colleague][, too|, "
+            "as well].",
         )
         if not plan.has_come_up(friend.label)
         else (),
@@ -142,21 +147,22 @@ def send_the_same_to_another(plan: Plan) -> None:
 @goal("MessageAPI", needs=("message",))
 def write_again(plan: Plan) -> None:
     """Write to whoever got a message once more; no name is said, as results have shown the receiver's id."""
-    book, message = workspace_in_use(plan), plan.take("message", known=True)
+    book, message = workspace_in_use(plan), plan.take("message", known=True, where=_is_no_greeting)
     if sum(other["topic"] == message["topic"] for other in plan.things("message")) > 1:
         raise Unfit("two messages on one matter")
     colleague: Thing = message["to"]
     check_apart(plan, colleague, "delete_message")
     topic, text = book.text(plan)
     plan.ask(
-        "[Send|Write to] whoever got the message about the {old} [another one|one more message]: '{text}'",
+        "[Send whoever got the message about the {old}|To whoever got the message about the {old}, send] [another "
+        "one|one more message]: '{text}'",
         "[The person who got|Whoever received] the message about the {old} should also [hear|be told]: '{text}' "
         "[Send it as a message|Send them that].",
         "[Follow up on|Add something to] the message about the {old}: send the same [person|colleague] '{text}'",
         vague=(
             "[Follow up on|Add something to] the message about the {old} with [another one|one more] to the same "
             "[person|colleague].",
-            "[Send|Write to] whoever got the message about the {old} once more[, please|].",
+            "[Write to|Message] whoever got the message about the {old} once more[, please|].",
         ),
         answer=("[This time it says|The text is|It should say] '{text}'", "[Write|Say|Send] '{text}'"),
         withhold=("send_message",),
@@ -203,6 +209,10 @@ def count_messages(plan: Plan) -> None:
         if outdated.label == label:
             plan.drop(outdated)
     plan.give("figure", label, ("that number of messages", "the message count"), value=count)
+
+
+def _is_no_greeting(message: Thing) -> bool:
+    return bool(message["topic"] != WELCOME)
 
 
 def _can_be_found(message: Thing) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from envtune_gym.tasks.goals import ticket_work
 from envtune_gym.tasks.goals.base import goal, scenario
-from envtune_gym.tasks.goals.plan import Plan, Unfit
+from envtune_gym.tasks.goals.plan import Plan, Thing, Unfit
 from envtune_gym.tasks.goals.ticket_desk import FIXES, Desk, spoken_of
 
 __all__ = ["ticket_work"]
@@ -65,7 +65,7 @@ def sign_in_at_the_desk(plan: Plan) -> None:
         "[Could|Can] you log me in to the [ticket|support] desk? [I'm {user}|The user name is {user}] and the password "
         "is {password}.",
         vague=(
-            "[Log|Sign|Please log|Please sign] me in [at|to] the [ticket|support] desk[, please|].",
+            "[Log|Sign|Please log|Please sign] me in [at|to] the [ticket|support] desk[ now|].",
             "[My shift begins|I'm back at my desk|I have tickets to see to][. Log|, so log] me in to the ticket "
             "system.",
         ),
@@ -105,7 +105,7 @@ def sign_in_if_nobody_is(plan: Plan) -> None:
     state.log_in(plan)
 
 
-@goal("TicketAPI", weight=0.5)
+@goal("TicketAPI", needs=("ticket",), weight=0.8)
 def sign_out_of_the_desk(plan: Plan) -> None:
     """Ask to be logged out."""
     state = plan.book(Desk)
@@ -113,10 +113,9 @@ def sign_out_of_the_desk(plan: Plan) -> None:
         raise Unfit("nothing done so far")
     state.check_login_is_settled(plan)
     plan.ask(
-        "[Log|Sign|Please log|Please sign] me out of the [ticket|support] desk[ now|, I won't need it for a while|].",
-        "[I'm done with the tickets for now|That's enough of tickets for today|Somebody else needs this computer][. "
-        "Log|, so log] me out of the "
-        "[ticket|support] desk.",
+        "[Log|Sign|Please log|Please sign] me out of the [ticket|support] desk[ now|, for safety|].",
+        "[I don't want to stay logged in|I must not stay logged in all day|My login should not stay open][. Log|, so "
+        "log] me out of the [ticket|support] desk.",
         "[Could|Can|Would] you log me out of the [ticket|support] desk[ again|]?",
         withhold=("logout",),
     )
@@ -169,10 +168,10 @@ def report_a_problem(plan: Plan) -> None:
         "[I have a problem to report|Something else is broken|There's a new problem]: '{title}'. [Open|Create] a "
         "ticket with {urgency} under that "
         "title and describe it as '{description}'.{login}",
-        "[Could|Can] you [open|create|file] a ticket[ for me|]? [The title|Title]: '{title}'. "
+        "[Could|Can] you [open|create|file] a [ticket|new ticket]? [The title|Title]: '{title}'. "
         "[The description|Description]: '{description}'. {urgency_first}.{login}",
         vague=(
-            "[Open|Please open|Create|Raise] a [new ticket|ticket][ for me|].{login}",
+            "[Open|Please open|Create|Raise] a [new ticket|ticket][ now|].{login}",
             "[I have a problem to report|Something else is broken|There's a new problem]. [Open|Create] a ticket for "
             "it.{login}",
         ),
@@ -204,13 +203,14 @@ def list_all_tickets(plan: Plan) -> None:
     plan.ask(
         "[List|Show me|Please list|Get me] all of {my} "
         "tickets[, whatever their status|, finished ones included|].{login}",
-        "[I've lost track|I need an overview|My team lead is asking]: [list|show me] all of {my} "
+        "[I've lost track|I need an overview|My team lead needs the numbers]: [list|show me] all of {my} "
         "tickets[, of any status|].{login}",
         "[Which|What] tickets {do_i} have[ in all|, finished ones included|, whatever their status]? "
         "[List them all|I need the whole list].{login}",
         withhold=("get_user_tickets",),
         **_owner_words(state),
         login=login,
+        several=Thing("ticket", "several"),  # after these, "that ticket" means none of them
     )
     state.log_in(plan)
     plan.call("get_user_tickets")
@@ -228,13 +228,14 @@ def list_tickets_of_a_status(plan: Plan) -> None:
         "[List|Show me|Please list|Get me] those of {my} tickets [whose status is|with the status] {status}.{login}",
         "[Which|What] tickets with the status {status} {do_i} have? "
         "[List only those|Fetch just these|Leave out all others].{login}",
-        "[I've lost track|I need an overview|My team lead is asking]: [list|show me] {my} tickets, but only "
+        "[I've lost track|I need an overview|My team lead needs the numbers]: [list|show me] {my} tickets, but only "
         "[those with|the ones that have] the "
         "status {status}.{login}",
         withhold=("get_user_tickets",),
         **_owner_words(state),
         status=status,
         login=login,
+        several=Thing("ticket", "several"),
     )
     state.log_in(plan)
     plan.call("get_user_tickets", status=status)

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from envtune_gym.tasks.goals.base import goal
 from envtune_gym.tasks.goals.plan import Plan, Thing, Unfit
 from envtune_gym.tasks.goals.ticket_desk import FIXES, Desk, spoken_of
 
 _CHANGES = ("edit_ticket", "close_ticket", "resolve_ticket")
+_STATUSES = ("Open", "Closed", "Resolved")
 
 
 @goal("TicketAPI", needs=("unseen ticket",), weight=1.3)
 def read_a_ticket_by_number(plan: Plan) -> None:
     """State the number of a colleague's ticket, which no list of one's own shows, and ask for the ticket."""
     state = plan.book(Desk)
-    ticket = plan.take("unseen ticket")
-    if ticket["owner"] != state.colleague.username or state.current == state.colleague:
-        raise Unfit("the agent can list it")
+    if state.current == state.colleague:
+        raise Unfit("the agent can list them")
+    ticket = plan.take("unseen ticket", where=lambda ticket: ticket["owner"] == state.colleague.username)
     plan.ask(
-        "[Show me|Pull up|Open|Get me] ticket [number |no. |]{number}[, which|; it's one that] {name} "
+        "[Show me|Pull up|Bring up|Get me] ticket [number |no. |]{number}[, which|; it's one that] {name} "
         "[passed on to|shared with] me.",
         "Our colleague {name} [mentioned|told me about] ticket {number}[. What|; what] does it say?",
         "[Could|Can] you [fetch|show me|look up] [the ticket with the id|ticket] {number}? {name} asked me to "
         "[have a look|take care of it].",
         vague=(
-            "[Show me|Pull up|Open|Get me] the ticket that {name} [passed on to|shared with] me.",
+            "[Show me|Pull up|Bring up|Get me] the ticket that {name} [passed on to|shared with] me.",
             "Our colleague {name} [mentioned|told me about] a ticket[. What|; what] does it say?",
         ),
         answer=("[It's|That's|The number is] {number}.", "[Number|Ticket] {number}[, I was told|]."),
@@ -53,7 +56,8 @@ def show_a_changed_ticket(plan: Plan) -> None:
 @goal("TicketAPI", needs=("ticket",), weight=0.7)
 def change_the_priority(plan: Plan) -> None:
     """Ask for another priority of a ticket."""
-    ticket = _settled(plan, "priority")
+    _check_slept_on(plan)
+    ticket = _settled(plan, "edit_ticket")
     priority = plan.rng.pick([number for number in range(1, 6) if number != ticket["priority"]])
     more = priority > ticket["priority"]
     plan.ask(
@@ -72,7 +76,7 @@ def change_the_priority(plan: Plan) -> None:
 def rewrite_the_description(plan: Plan) -> None:
     """Dictate a new description of a ticket."""
     state = plan.book(Desk)
-    ticket = _settled(plan, "description")
+    ticket = _settled(plan, "edit_ticket")
     text = (
         plan.rng.pick(("Not what it seemed. ", "On a closer look: ", "")) + state.problem(plan.rng, ticket).description
     )
@@ -99,9 +103,10 @@ def rewrite_the_description(plan: Plan) -> None:
 
 @goal("TicketAPI", needs=("ticket",), weight=0.8)
 def retitle_a_ticket(plan: Plan) -> None:
-    """Ask for another title, and a priority with it."""
+    """Ask for another title."""
+    _check_slept_on(plan)
     state = plan.book(Desk)
-    ticket = _settled(plan, "title")
+    ticket = _settled(plan, "edit_ticket")
     title = state.problem(plan.rng, ticket).title
     plan.ask(
         "[Rename|Retitle|Please rename] {ticket}[; it|, which] should be called '{title}'[ from now on|].",
@@ -111,7 +116,7 @@ def retitle_a_ticket(plan: Plan) -> None:
         vague=(
             "[Rename|Retitle|Please rename] {ticket}.",
             "[The title is misleading|Nobody finds it under that name|I described it badly]. [Give|Please give] "
-            "{ticket} a better one.",
+            "{ticket} the title we have agreed on.",
         ),
         answer=("[Call it|The new title is|It should be] '{title}'.", "'{title}'[, please|]."),
         withhold=("edit_ticket",),
@@ -125,7 +130,7 @@ def retitle_a_ticket(plan: Plan) -> None:
 @goal("TicketAPI", needs=("ticket",), weight=1.5)
 def resolve_with_a_note(plan: Plan) -> None:
     """Ask to resolve a ticket with a note that the user dictates."""
-    ticket = _settled(plan, "status", "Open")
+    ticket = _settled(plan, *_CHANGES, status=("Open",))
     fix = plan.rng.pick(FIXES)
     plan.ask(
         "[Resolve|Please resolve] {ticket}[; the resolution is| with the resolution|, and note as the resolution] "
@@ -150,7 +155,7 @@ def resolve_with_a_note(plan: Plan) -> None:
 @goal("TicketAPI", needs=("ticket",), weight=2.0)
 def resolve_like_another(plan: Plan) -> None:
     """Ask to resolve a ticket in the very words of one that is resolved."""
-    ticket = _settled(plan, "status", "Open")
+    ticket = _settled(plan, *_CHANGES, status=("Open",))
     models = [t for t in plan.things("ticket") if t["status"] == "Resolved" and t is not ticket]
     if not models:
         raise Unfit("nothing resolved")
@@ -172,10 +177,11 @@ def resolve_like_another(plan: Plan) -> None:
 @goal("TicketAPI", needs=("ticket",), weight=0.8)
 def close_a_ticket(plan: Plan) -> None:
     """Ask to close a ticket."""
-    ticket = _settled(plan, "status", "Open")
+    _check_slept_on(plan)
+    ticket = _settled(plan, *_CHANGES, status=("Open",))
     plan.ask(
         "[Close|Please close|You can close] {ticket}[, it is obsolete|, we no longer need it|].",
-        "[Nobody waits for that any more|That turned out to be a false alarm|The device was scrapped|It was a "
+        "[Nobody is waiting for that any more|That turned out to be a false alarm|The device was scrapped|It was a "
         "duplicate]. [Close|Please close] {ticket}.",
         "[Could|Can] you close {ticket}[ for me|, please|]?",
         ticket=ticket,
@@ -188,9 +194,7 @@ def close_a_ticket(plan: Plan) -> None:
 @goal("TicketAPI", needs=("ticket",), weight=0.7)
 def reopen_a_ticket(plan: Plan) -> None:
     """Ask to set a finished ticket back to open."""
-    ticket = _settled(plan, "status")
-    if ticket["status"] == "Open":
-        raise Unfit("open anyway")
+    ticket = _settled(plan, *_CHANGES, status=("Closed", "Resolved"))
     plan.ask(
         "[Reopen|Please reopen] {ticket}: [set|edit] its status [back |]to 'Open'.",
         "[It happened again|We were too optimistic|The fault is back|That was premature]. [Edit|Please edit] {ticket} "
@@ -202,13 +206,14 @@ def reopen_a_ticket(plan: Plan) -> None:
     _edit(plan, ticket, "status", "Open")
 
 
-@goal("TicketAPI", needs=("ticket",), weight=2.0)
+@goal("TicketAPI", needs=("ticket",), weight=6.0)
 def copy_a_ticket(plan: Plan) -> None:
     """Ask for a new ticket with what a colleague's ticket says."""
     state = plan.book(Desk)
+    if state.current == state.colleague:
+        raise Unfit("a ticket in the user's own name needs the user's own login")
     login = state.needs_login(plan)
-    name = (state.current or state.me).username
-    others = [ticket for ticket in plan.things("ticket") if ticket["owner"] != name]
+    others = [ticket for ticket in plan.things("ticket") if ticket["owner"] != state.me.username]
     ticket = _pick(plan, [ticket for ticket in others if ticket["status"] == "Open" and not ticket["news"]])
     plan.ask(
         "[Open|Create|Please create] a ticket [of my own|in my name] that says the same as {ticket}: same title, same "
@@ -231,8 +236,8 @@ def copy_a_ticket(plan: Plan) -> None:
     spoken_of(state.add(plan, new, ticket["device"], known=True))
 
 
-_URGENT = ", it's urgent|, this can't wait|; people are waiting"
-_CALM = ", it can wait|, there's no hurry|; nobody is waiting"
+_URGENT = "; it's urgent|; this can't wait|; people are waiting"
+_CALM = "; it can wait|; there's no hurry|; nobody is waiting"
 _WHY_URGENT = "The boss has asked about it|More people complain by the hour|This is getting urgent"
 _WHY_CALM = "There's a workaround|It turned out to be a small thing|There are worse problems"
 
@@ -250,20 +255,33 @@ def _pick(plan: Plan, tickets: list[Thing]) -> Thing:
     return ticket
 
 
-def _settled(plan: Plan, field: str, status: str | None = None) -> Thing:
-    """Return a ticket that the agent has seen, of one status or any, to change a field of it.
+def _settled(plan: Plan, *tools: str, status: Sequence[str] = _STATUSES) -> Thing:
+    """Return a ticket that the agent has seen, of some status, to change it.
+
+    Args:
+        plan: The plan.
+        tools: Tools by which the last two steps, which may be part of the same turn, must not have changed it: one call
+            could edit all that two requests ask for, and nobody reopens and closes a ticket in one message.
+        status: What its status may be.
 
     Raises:
-        Unfit: If there is none whose field the last step, which may be part of the same turn, has left alone.
+        Unfit: If there is none.
     """
-    changed = {
-        (call.kwargs["ticket_id"], name)
-        for call in (plan.steps[-2].calls if len(plan.steps) > 1 else ())
-        if call.name in _CHANGES
-        for name in call.kwargs.get("updates", ("status",))
-    }
-    tickets = [ticket for ticket in plan.things("ticket") if status in (None, ticket["status"])]
-    return _pick(plan, [ticket for ticket in tickets if (ticket["id"], field) not in changed])
+    changed = {call.kwargs["ticket_id"] for step in plan.steps[-3:-1] for call in step.calls if call.name in tools}
+    return _pick(
+        plan,
+        [ticket for ticket in plan.things("ticket") if ticket["status"] in status and ticket["id"] not in changed],
+    )
+
+
+def _check_slept_on(plan: Plan) -> None:
+    """Check that the last step, which may be part of the same turn, has created no ticket.
+
+    Raises:
+        Unfit: If it has: nobody gives a ticket a title and in the same breath another.
+    """
+    if plan.lately_called("create_ticket", steps=1):
+        raise Unfit("just created")
 
 
 def _edit(plan: Plan, ticket: Thing, field: str, value: object) -> None:

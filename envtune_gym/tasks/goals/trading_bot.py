@@ -133,7 +133,7 @@ def log_in_to_broker(plan: Plan) -> None:
         "[Log me in|Sign me in|Please log me in] to my [trading|brokerage] account: user name {user}, password "
         "{secret}.",
         "[I need|I want] to get into my [trading|brokerage] account. [The user name is|I am] {user} and the password "
-        "{secret}.",
+        "is {secret}.",
         "[Could|Can|Would] you log me in at the broker's? User {user}, password {secret}.",
         vague=()
         if account.secret_said
@@ -141,7 +141,7 @@ def log_in_to_broker(plan: Plan) -> None:
             "[Log me in|Sign me in|Please log me in] to my [trading|brokerage] account, user name {user}.",
             "[Could|Can|Would] you log me in at the broker's? I'm {user} there.",
         ),
-        answer=("[The password is|My password is|It's the password] {secret}.", "[Use|Try] the password {secret}."),
+        answer=("[The password is|My password is|It's] {secret}.", "[Use|Take] the password {secret}."),
         withhold=("trading_login",),
         user=account.user,
         secret=account.secret,
@@ -224,8 +224,8 @@ def withdraw(plan: Plan) -> None:
     account, amount = plan.book(Account), plan.rng.between(215, 4_985, 5)
     plan.ask(
         "[Withdraw|Please withdraw|Take out] {amount} dollars from my [trading|brokerage] account.",
-        "I need {amount} dollars [in cash|for a repair|for my rent|for a present]. [Withdraw them|Take them out] of "
-        "my trading account[, please|].",
+        "I need {amount} dollars [in cash|for a repair|for my rent|for a present]. [Withdraw them from|Take them out "
+        "of] my trading account[, please|].",
         "[Could|Can|Would] you withdraw {amount} dollars from my [trading|brokerage] account?",
         vague=(
             "[Withdraw|Please withdraw|Take out] some money from my [trading|brokerage] account.",
@@ -244,7 +244,7 @@ def withdraw(plan: Plan) -> None:
 def show_account(plan: Plan) -> None:
     """Ask for what is known of the account."""
     plan.ask(
-        "[Show me|Get me|Pull up] the [details|information] of my [trading|brokerage] account[, please|].",
+        "[Show me|Get me|Pull up] the [details of|information on] my [trading|brokerage] account[, please|].",
         "[Which|What] card is [linked to|bound to] my trading account, and how much money is in it?",
         "[Could|Can] you look up the account information at the broker's? I [need|want to see] the account id, the "
         "balance and the card.",

@@ -83,11 +83,14 @@ def forget_watchlist(plan: Plan) -> None:
 
 
 def lookup_note(plan: Plan, stock: Thing, price: bool = False) -> str:
-    """Return a sentence that asks for the symbol of a stock, and for its figures if the price matters; or nothing."""
+    """Return a sentence that asks for the symbol of a stock, and for its figures if the price matters; or nothing.
+
+    Symbols can be guessed from names, so looking one up is always asked for; a price cannot.
+    """
     templates: tuple[str, ...] = ()
     if price and not stock["priced"]:
         templates = (
-            (" [Get|Check|Pull up] the stock's figures[ first| for that| to see the price].",)
+            ("", " [Get|Check|Pull up] the stock's figures[ first| for that| to see the price].")
             if stock.known
             else (
                 " [Find|Look up] the [ticker |]symbol and the stock's figures[ first| for that].",

@@ -16,13 +16,14 @@ def buy_shares(plan: Plan) -> None:
         raise Unfit("too dear")
     plan.ask(
         "[Buy|Please buy|Get me] {amount} shares of {stock} at the current price.{note}",
-        "[I'd like|I want] to [buy|invest in] {stock}: [place|put in] a buy order for {amount} shares at the price "
-        "it trades at now.{note}",
+        "[I'd like|I want] to [put some money into|invest in] {stock}: [place|put in] a buy order for {amount} shares "
+        "at the price it trades at now.{note}",
         "[Could|Can|Would] you place [a buy order for|an order to buy] {amount} shares of {stock} at [the "
         "current|today's] price?{note}",
         vague=(
             "[Buy|Please buy|Get me] some shares of {stock} at the current price.",
-            "[I'd like|I want] to [buy|invest in] {stock}: [place|put in] a buy order at the price it trades at now.",
+            "[I'd like|I want] to [put some money into|invest in] {stock}: [place|put in] a buy order at the price it "
+            "trades at now.",
         ),
         answer=("[Make it|I want|Let's say] {amount} shares.{note}", "[Take|Buy] {amount} of them.{note}"),
         withhold=("place_order",),
@@ -38,7 +39,8 @@ def sell_shares(plan: Plan) -> None:
     """Sell shares at a price that the user wants."""
     rng = plan.rng
     stock, amount = plan.take("stock"), rng.between(103, 480)
-    price = round(plan.book(Account).quotes[stock["symbol"]]["price"] * rng.between(96, 115) / 100, 2)
+    whole = int(plan.book(Account).quotes[stock["symbol"]]["price"] * rng.between(96, 115) / 100)
+    price = round(whole + rng.between(1, 99) / 100, 2)  # never a whole number, which could be written in two ways
     plan.ask(
         "[Sell|Please sell] {amount} shares of {stock} at {price} dollars[ each| a share].{note}",
         "[I want|I'd like] to part with {stock}. [Place|Put in] a sell order for {amount} shares at {price} dollars[ "
@@ -50,13 +52,13 @@ def sell_shares(plan: Plan) -> None:
             "[I want|I'd like] to part with {stock}. [Place|Put in] a sell order for {amount} shares at my limit.",
         ),
         answer=(
-            "[The price is|I want|I'm asking] {price} dollars[ each| a share].{note}",
+            "[The price is|I want|My limit is] {price} dollars[ each| a share].{note}",
             "[At|For] {price} dollars a share.{note}",
         ),
         withhold=("place_order",),
         stock=stock,
         amount=amount,
-        price=price,
+        price=f"{price:.2f}",
         note=lookup_note(plan, stock),
     )
     see_symbol(plan, stock)

@@ -43,7 +43,7 @@ def quote_stock(plan: Plan) -> None:
     """Ask for the figures of a stock whose symbol is known."""
     stock = plan.take("stock", known=True, where=lambda stock: not stock["priced"])
     plan.ask(
-        "What does {stock} trade at[ right now| at the moment|]?",
+        "What [is the price of {stock}|does a share of {stock} cost][ right now| at the moment|]?",
         "[Show me|Get me|Pull up] the [figures|quote|stock info] of {stock}[, please|].",
         "[How is|How's] {stock} doing[ today|]? I'd like the price and the moving averages.",
         vague=()
@@ -98,8 +98,8 @@ def filter_by_price(plan: Plan) -> None:
         "[Filter|Narrow down] {selection} to [those|the ones] that [cost|trade at] {low} to {high} dollars[ a share|].",
         "I want to spend between {low} and {high} dollars a share. Which of {selection} [fit that|are in that range]?",
         vague=(
-            "[Filter|Narrow down] {selection} to [those|the ones] [in my price range|that I can afford].",
-            "[Pick|Find] [those|the ones] of {selection} whose price suits me.",
+            "[Filter|Narrow down] {selection} to [those|the ones] in my price range.",
+            "Which of {selection} are [in my price range|in the price range I have in mind]?",
         ),
         answer=(
             "[My range is|I mean] {low} to {high} dollars[ a share|].",
@@ -131,12 +131,12 @@ def find_movers(plan: Plan) -> None:
         "[Notify|Alert] me [of|about] all price changes of {threshold} percent or more among {selection}.",
         "[Has there been|Was there] any price change of {threshold} percent or more among {selection}?",
         vague=(
-            "[Notify|Alert] me [of|about] all [larger|notable] price changes among {selection}.",
-            "[Has there been|Was there] any price change worth mentioning among {selection}?",
+            "[Notify|Alert] me [of|about] all price changes among {selection} that reach my [threshold|limit].",
+            "[Has there been|Was there] any price change among {selection} that reaches my [threshold|limit]?",
         ),
         answer=(
-            "[I mean|I'd say|Let's say] {threshold} percent or more.",
-            "[From|The threshold is] {threshold} percent.",
+            "[I mean|That would be|It's] {threshold} percent or more.",
+            "[My limit is|It is] {threshold} percent, up or down.",
         ),
         withhold=("notify_price_change",),
         selection=selection,
@@ -158,7 +158,7 @@ def watch_stock(plan: Plan) -> None:
         vague=()
         if _is_seen(plan, stock["symbol"])
         else (
-            "[Put|Please put] another stock on my watchlist.",
+            "[Put|Please put] a stock [that a friend mentioned|I've read about] on my watchlist.",
             "There's [a stock|one more stock] that I'd like to keep an eye on. [Put it on|Add it to] my watchlist[, "
             "please|].",
         ),
@@ -205,7 +205,7 @@ def unwatch_stock(plan: Plan) -> None:
         vague=()
         if _is_seen(plan, symbol)
         else (
-            "[Take|Please take] one of the stocks off my watchlist.",
+            "[Take|Please take] a certain stock off my watchlist.",
             "I've lost interest in one of the stocks I watch. [Take it off|Remove it from] my watchlist[, please|].",
         ),
         answer=("[It's|I mean|Take off] {symbol}.", "[The stock is|Remove] {symbol}."),

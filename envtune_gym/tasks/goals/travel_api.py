@@ -285,7 +285,7 @@ def set_budget(plan: Plan) -> None:
         "[Set|Please set|Fix] my [travel |]budget limit [to|at] {amount} dollars.{token}",
         "I don't want to spend more than {amount} dollars[ on this trip| on travel|]. [Make|Please make] that my "
         "budget limit.{token}",
-        "[Could|Can|Would] you [limit|cap] my travel budget at {amount} US dollars?{token}",
+        "[Could|Can|Would] you [limit my travel budget to|cap my travel budget at] {amount} US dollars?{token}",
         "My budget [is|will be] {amount} dollars[ this time|]; [set|please set] the limit accordingly.{token}",
         vague=(
             "[Set|Please set] a limit for my travel budget[ in dollars|].{token}",
@@ -378,7 +378,8 @@ def change_cash(plan: Plan) -> None:
         name=CURRENCIES[currency],
     )
     result = plan.call("compute_exchange_rate", base_currency=currency, target_currency="USD", value=amount)
-    give_price(plan, result["exchanged_value"], f"the {CURRENCIES[currency]} in dollars", "that amount")
+    label = f"the dollar value of {amount} {CURRENCIES[currency]}"
+    give_price(plan, result["exchanged_value"], label, "that dollar value")
 
 
 def _is_known(plan: Plan, base: str, target: str, value: float) -> bool:

@@ -54,7 +54,7 @@ def find_airports(plan: Plan) -> None:
     plan.ask(
         "I'm going to fly {route}. [Find out|Look up|Tell me] which airport is nearest to each of the two cities.",
         "I'm going to fly {route}. Which airport is [nearest to|the nearest for] each of the two cities?",
-        "[Which|What] are the nearest airports for a trip {route}? [I need|Give me] the one for either city.",
+        "[Which|What] are the nearest airports for a trip {route}? [I need|Give me] the one for each city.",
         "[Look up|Find|Get me] the [airport codes|nearest airports] for a trip {route}, both ends.",
         "[I want|I'd like|We want] to travel {route}. [Look up|Find] the nearest airport at both ends[, please|].",
         withhold=("get_nearest_airport_by_city",),
@@ -114,7 +114,7 @@ def book_quoted_flight(plan: Plan) -> None:
         "I'll take {flight}. [Book it and charge it to|Please book it; it goes on|Book it, and pay with] "
         "{card}.{token}",
         "[Could|Can|Would] you book {flight} and charge it to {card}?{token}",
-        "[I've made up my mind|My boss has agreed|All right by me]: book {flight}, with {card} for the payment.{token}",
+        "[I've made up my mind|My boss has agreed|Fine by me]: book {flight}, with {card} for the payment.{token}",
         vague=(
             "[Book|Please book|Go ahead and book] {flight} with one of my cards.{token}",
             "I'll take {flight}. [Book it|Please book it], and charge it to one of my cards.{token}",
@@ -238,13 +238,13 @@ def get_invoice(plan: Plan) -> None:
     booking = plan.take("booking", where=lambda booking: not booking["invoiced"])
     choice = not booking.known and len(plan.things("booking")) > 1
     plan.ask(
-        "[Get|Retrieve|Fetch|Please get] me the invoice for {booking}.{token}",
+        "[Get|Find|Fetch|Please get] me the invoice for {booking}.{token}",
         "I need the invoice of {booking}[ for my records| for my tax return| for my expenses|].{token}",
         "[Can|Could|May] I [have|see] the invoice for {booking}?{token}",
-        "[Accounting|My boss|The tax office] [is asking|has asked] for the invoice of {booking}. [Retrieve|Get] it[, "
+        "[Accounting|My boss|The tax office] [is asking|has asked] for the invoice of {booking}. [Get|Fetch] it[, "
         "please|].{token}",
         vague=(
-            "[Get|Retrieve|Fetch|Please get] me the invoice for one of my bookings.{token}",
+            "[Get|Find|Fetch|Please get] me the invoice for one of my bookings.{token}",
             "I need the invoice of one of the flights I've booked[ for my records| for my expenses|].{token}",
         )
         if choice

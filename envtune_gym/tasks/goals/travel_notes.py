@@ -112,8 +112,8 @@ def lookup_note(plan: Plan, route: Thing) -> str:
         return ""
     templates = (
         " [Look up|Find] the airports nearest to [both|the two] cities [first|for that].",
-        " You'll have to look up [both nearest airports|the airport nearest to either city].",
-        " [For that, get|First get] the nearest airport of [each city|both cities].",
+        " You'll have to look up [both nearest airports|the airport nearest to each city].",
+        " [For that, get|First get] the nearest airport of each city.",
     )
     return word(plan.rng, templates, {})
 

@@ -18,6 +18,7 @@ from envtune_gym.tasks.goals.twitter_notes import (
     give_tweet,
     sign_in,
     signed_out,
+    was_done,
 )
 
 __all__ = ["account", "twitter_posts", "twitter_reading"]
@@ -117,7 +118,7 @@ def follow_by_name(plan: Plan) -> None:
 def unfollow_by_name(plan: Plan) -> None:
     """Stop following somebody whom the request names."""
     book = account_in_use(plan)
-    name = plan.rng.pick(_still_followed(book))
+    name = plan.rng.pick(_still_followed(plan, book))
     plan.ask(
         "[Unfollow|Please unfollow|Stop following] [the user |]{name}[ on Twitter|].",
         "[I no longer want to follow|I'm done with following] {name}[. Unfollow|; please unfollow] them.",
@@ -125,7 +126,7 @@ def unfollow_by_name(plan: Plan) -> None:
         vague=(
             "[I follow too many people|My timeline is too full]. [Unfollow|Please unfollow] [one of them|somebody] "
             "on Twitter.",
-            "[Unfollow|Stop following] [one|one of the users] that I follow[, please|].",
+            "[Unfollow|Stop following] one of the [users|people] that I follow[ on Twitter|][, please|].",
         )
         if not plan.has_come_up(name)
         else (),
@@ -159,19 +160,20 @@ def unfollow_by_place(plan: Plan) -> None:
     book = account_in_use(plan)
     if plan.has_shown("list_all_following"):
         raise Unfit("the list is known")
-    _still_followed(book)
     place, index = plan.rng.pick((("first", 0), ("second", 1), ("last", -1)))
     name = book.following[index]
+    if name not in _still_followed(plan, book):
+        raise Unfit("followed on request")
     plan.ask(
         "[List|Get the list of] [everybody|everyone] I follow on Twitter and unfollow whoever comes {place}.",
-        "[Have a look at|Look at|Fetch] the list of users I follow[. The|: the] {place} [one|user] is to be "
+        "[Have a look at|Look at|Fetch] the list of users I follow on Twitter[. The|: the] {place} [one|user] is to be "
         "unfollowed.",
         "[I follow too many people on Twitter|My timeline is too full]. [List whom I follow|Get the list of whom I "
         "follow] and unfollow the {place} one[ of them|].",
         vague=("[List|Get the list of] [everybody|everyone] I follow on Twitter and unfollow one of them.",)
         if not plan.has_come_up(name)
         else (),
-        answer=("[The|I mean the|It's the] {place} one[ in the list|].",),
+        answer=("[The|I mean the|It's the] {place} one[ in the list|].", "Whoever comes {place}[ in the list|]."),
         withhold=("unfollow_user", "list_all_following"),
         place=place,
     )
@@ -191,8 +193,8 @@ def count_what_was_done(plan: Plan) -> None:
     plan.ask(
         "[Show me|Get|Give me] the [user stats|user statistics|statistics] of [the Twitter user|the Twitter account] "
         "{name}.",
-        "How many tweets[, followed users| and followed users] and retweets do the [stats|statistics] of {name} show "
-        "on Twitter[ now|]?",
+        "How many [tweets, followed users and retweets|tweets and retweets] do the user [stats|statistics] of {name} "
+        "show on Twitter[ now|]?",
         "[I'm curious about|Let's look at|I'd like to see] the Twitter [statistics|stats|numbers] of {name}[: get "
         "the user stats|].",
         withhold=("get_user_stats",),
@@ -206,7 +208,13 @@ def count_what_was_done(plan: Plan) -> None:
     plan.give("figure", label, ("that tweet count", "that number of tweets"), value=stats["tweet_count"])
 
 
-def _still_followed(book: Account) -> list[str]:
-    if len(book.following) < 3:
+def _still_followed(plan: Plan, book: Account) -> list[str]:
+    """Return those whom the account followed from the beginning.
+
+    Raises:
+        Unfit: If there are too few.
+    """
+    names = [name for name in book.following if not was_done(plan, "follow_user", name)]
+    if len(names) < 3:
         raise Unfit("too few are followed")
-    return book.following
+    return names

@@ -18,6 +18,7 @@ __all__ = [
     "give_tweet",
     "sign_in",
     "signed_out",
+    "was_done",
 ]
 
 # fmt: off
@@ -154,6 +155,11 @@ def check_apart(plan: Plan, name: str, tweet_id: int | None = None) -> None:
     """Keep two entries of one list apart: in one turn their order would matter, and no result would show it."""
     if plan.just_called(name, **({} if tweet_id is None else {"tweet_id": tweet_id})):
         raise Unfit("two entries side by side")
+
+
+def was_done(plan: Plan, tool: str, name: str) -> bool:
+    """Tell whether an earlier goal has followed, or stopped following, somebody: nobody asks for both."""
+    return any(call.name == tool and name in call.kwargs.values() for step in plan.steps for call in step.calls)
 
 
 def add_comment(plan: Plan, tweet: Thing, comment: str) -> None:

@@ -14,19 +14,22 @@ def sign_in_and_tweet(plan: Plan) -> None:
     project, content = book.content(plan)
     tag = book.tag(plan)
     plan.ask(
-        "[Log in as|Sign in as] {me}[ (password {secret})|, password {secret},| with {secret}] and [tweet|post] "
-        "'{content}' with the hashtag {tag}.",
-        "[Post|Tweet|Publish] this for me with the tag {tag}: '{content}' [The account is|Log in as] {me}[, its|, "
-        "the] password[ is|] {secret}.",
+        "[Log in to Twitter|Sign in to Twitter] as {me} ([the |]password[ is|] {secret}) and [tweet|post] '{content}' "
+        "with the hashtag {tag}.",
+        "[Post|Tweet|Publish] this on Twitter for me with the tag {tag}: '{content}' [The account is {me}, its|Log in "
+        "as {me}; the] password is {secret}.",
         "[My Twitter name is|On Twitter I'm] {me} and the password is {secret}. [Log in and|Please log in and] "
         "[publish|tweet] '{content}' [tagged|with the tag] {tag}.",
         vague=(
-            "[Log in|Sign in] to my Twitter account and [tweet|post|publish] something about the {project}[ for me|].",
-            "[Log in as|Sign in as] {me} and [publish|post] a tweet[ tagged {tag}|] about the {project}.",
+            "[Log in|Sign in] to my Twitter account and [tweet|post|publish] my news about the {project}[, please|].",
+            "[Log in to Twitter as|On Twitter, log in as] {me} and [publish|post] my tweet[ tagged {tag}|] about the "
+            "{project}.",
         ),
         answer=(
-            "[The account is|It's] {me}, the password {secret}, and the tweet says '{content}' with the hashtag {tag}.",
-            "[Use|Log in with] {me} and {secret}. [Text|The text is|Tweet]: '{content}' Hashtag: {tag}.",
+            "The account is {me}, the password[ is|] {secret}, and the tweet [says|reads] '{content}' with the hashtag "
+            "{tag}.",
+            "[Use|Log in with] {me} and the password {secret}. [The text|Tweet]: '{content}' [The hashtag|Hashtag]: "
+            "{tag}.",
         ),
         withhold=("authenticate_twitter", "post_tweet"),
         me=book.name,
@@ -50,11 +53,11 @@ def tweet_with_tags(plan: Plan) -> None:
         "[Post|Publish|Send out] a tweet tagged {tags} that [says|reads] '{content}'",
         "[Time for|Here is] news about the {project}: [tweet|publish] '{content}' [and tag it|with the tag{s}] {tags}.",
         vague=(
-            "[Tweet|Post|Publish] [something|the news] about the {project}[, tagged {tags}|].",
+            "[Tweet|Post|Publish] [my news|the news I have] about the {project}[, tagged {tags}|].",
             "[Post|Please post] a tweet [for me|in my name][ with the hashtag{s} {tags}|].",
         ),
         answer=(
-            "[The text is|It says|It should read] '{content}' and the hashtag{s} {are} {tags}.",
+            "[The text is|It should read] '{content}' and the hashtag{s} {are} {tags}.",
             "[Tweet|Write|Post] '{content}' with {tags} as hashtag{s}.",
         ),
         withhold=("post_tweet",),
@@ -75,16 +78,16 @@ def tweet_with_mention(plan: Plan) -> None:
     project, content = book.content(plan)
     plan.ask(
         "[Tweet|Post|Please tweet] '{content}' [without hashtags|with no hashtags], and mention @{name} in it.",
-        "[Publish|Post] a tweet that [says|reads] '{content}' [and mentions|mentioning] @{name}[; no hashtags|, no "
-        "tags], please.",
-        "[There is|Here's] news about the {project}, and @{name} should be mentioned: [tweet|publish] '{content}' "
-        "[without tags|without hashtags].",
+        "[Publish|Post] a tweet that [says|reads] '{content}' and mentions @{name}[; no hashtags, please|, without "
+        "hashtags].",
+        "[There is|Here's] news about the {project}, and @{name} should be mentioned in it: [tweet|publish] "
+        "'{content}' [without tags|without hashtags].",
         vague=(
             "[Tweet|Post|Publish] '{content}' [without hashtags|with no hashtags], and mention a friend of mine in it.",
-            "[Tweet|Post|Publish] [something|the news] about the {project} without hashtags[, mentioning a friend|].",
+            "[Tweet|Post|Publish] my news about the {project} without hashtags, and mention a friend of mine in it.",
         ),
         answer=(
-            "[The text is|It says] '{content}' and [it mentions|the mention is] @{name}.",
+            "[The text is|It should say] '{content}' and [it mentions|the friend is] @{name}.",
             "[Mention|It's] @{name}, and the tweet says '{content}'",
         ),
         withhold=("post_tweet",),
@@ -100,16 +103,16 @@ def mention_somebody(plan: Plan) -> None:
     """Add somebody to those whom a tweet mentions."""
     book = plan.book(Account)
     tweet = plan.take("tweet", known=True, where=lambda tweet: tweet["mine"] and tweet["own_list"])
-    if plan.just_called("mention", tweet_id=tweet["id"]):
-        raise Unfit("their order would matter")
+    if plan.lately_called("mention") or plan.lately_called("post_tweet", steps=1):
+        raise Unfit("one call could do both, and the order of two mentions would matter")
     name = book.stranger()
     plan.ask(
-        "[Mention|Please mention|Also mention] @{name} in {tweet}[, too|].",
-        "[Somebody is missing|I forgot somebody]: [add a mention of|please mention] @{name} in {tweet}.",
+        "[Mention|Please mention] @{name} in {tweet}[, too|].",
+        "[Somebody is missing|I forgot somebody]: [mention|please mention] @{name} in {tweet}.",
         "[Could|Can|Would] you [add a mention of @{name} to|mention @{name} in] {tweet}[ as well|]?",
         vague=(
             "[Somebody is missing|I forgot somebody]: [add a mention|please add a mention] to {tweet}.",
-            "[Mention|Please mention|Also mention] a friend of mine in {tweet}.",
+            "[Mention|Please mention] a friend of mine in {tweet}.",
         ),
         answer=("[It's|I mean|The name is] @{name}.", "[Mention|That would be] @{name}."),
         withhold=("mention",),
@@ -143,13 +146,14 @@ def quote_a_tweet(plan: Plan) -> None:
     tweet = plan.take("tweet", known=True, where=lambda one: not one["mine"] and one["project"] not in mine)
     tag = book.tag(plan)
     plan.ask(
-        "[Post|Tweet] the [exact text|text, word for word,] of {tweet} from my account[ as well|], with the hashtag "
+        "From my account, [post|publish] the [exact|very same] text of {tweet}[ as well|], with the hashtag {tag}.",
+        "[I'd like|I want] to quote {tweet}: [post|publish] the same text[, unchanged,|] from my account and tag it "
         "{tag}.",
-        "[I'd like|I want] to quote {tweet}: [tweet|publish] the same text[, unchanged,|] from my account and tag it "
-        "{tag}.",
-        "[Make|Please make] a tweet of mine with the very text of {tweet}; [its only hashtag is|the hashtag is] {tag}.",
+        "[Make|Please make] a new tweet from my account with the very text of {tweet}; [its only hashtag is|the "
+        "hashtag is] {tag}.",
         vague=(
-            "[Post|Tweet] the [exact text|text, word for word,] of {tweet} from my account[ as well|], with a hashtag.",
+            "From my account, [post|publish] the [exact|very same] text of {tweet}[ as well|], with my [usual|"
+            "favourite] hashtag.",
         )
         if not plan.has_come_up(tag)
         else (),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from envtune_gym.tasks.goals.base import goal
 from envtune_gym.tasks.goals.plan import Plan, Thing, Unfit
-from envtune_gym.tasks.goals.twitter_notes import Account, account_in_use, add_comment, check_apart, follow
+from envtune_gym.tasks.goals.twitter_notes import Account, account_in_use, add_comment, check_apart, follow, was_done
 
 
 @goal("TwitterAPI", needs=("tweet",))
@@ -20,11 +20,14 @@ def find_by_author_and_repost(plan: Plan) -> None:
         "the {project}.",
         "[Look at|Go through] the tweets of {author}; the one about the {project} [should be|is to be] retweeted.",
         vague=(
-            "[Get|Fetch|Pull up] the tweets of [somebody|a certain user] and [retweet|repost] one of them[ for me|].",
+            "[Get|Fetch|Pull up] the tweets of [a friend|a certain user] and [retweet|repost] one of them[ for me|].",
         )
         if not plan.has_come_up(tweet["author"])
         else (),
-        answer=("[It's {author}|The user is {author}], and the one about the {project}.",),
+        answer=(
+            "[It's|The user is|I mean] {author}, and the tweet to [repost|retweet] is the one about the {project}.",
+            "[Repost|Retweet] the one by {author} about the {project}.",
+        ),
         withhold=("retweet",),
         tweet=tweet,
         author=tweet["author"],
@@ -42,14 +45,14 @@ def search_and_comment(plan: Plan) -> None:
     plan.ask(
         "[Search|Please search] the tweets for '{project}' and comment on the one [you find|that comes up]: "
         "'{comment}'",
-        "[There is|Somebody wrote] a tweet about the {project}. [Search|Run a search] for '{project}' and leave the "
-        "comment '{comment}'",
-        "[Find|Look for] [the tweet|what there is] on '{project}' with a search[. Then|, then] comment '{comment}' "
-        "[on it|below it].",
+        "[There is|Somebody wrote] a tweet about the {project}. [Search|Run a search] for '{project}' and leave this "
+        "comment on it: '{comment}'",
+        "[Find|Look for] the tweet on '{project}' with a search[. Then|, then] put the comment '{comment}' [on|below] "
+        "it.",
         vague=(
-            "[Search|Please search] the tweets for '{project}' and [leave a comment on|comment on] the one you find[ "
-            "for me|].",
-            "[Find|Look for] the tweet on '{project}' with a search and comment on it[ in my name|, please|].",
+            "[Search|Please search] the tweets for '{project}' and [leave|put] my comment on the one [you "
+            "find|that comes up].",
+            "[Find|Look for] the tweet on '{project}' with a search and leave my comment [on|below] it.",
         ),
         answer=("[The comment is|It should say|Write] '{comment}'", "[My comment|The text]: '{comment}'"),
         withhold=("comment",),
@@ -71,12 +74,12 @@ def search_and_follow(plan: Plan) -> None:
         "[Somebody tweets|Somebody wrote|There is a tweet] about the {project}: [search|please search] for "
         "'{project}' and follow the author.",
         "[Search|Please search] the tweets for '{project}' and [follow whoever wrote the one you find|start "
-        "following the author of that one].",
+        "following the author of the one that comes up].",
         "[I'd like|I want] to follow the person who tweeted about the {project}. [Search|Run a search] for "
-        "'{project}'[ to find them|] and [do so|do it].",
+        "'{project}'[ to find them|] and [follow them|follow that user].",
         vague=(
-            "[Search|Please search] the tweets [for something|for a topic of mine] and follow the author of what you "
-            "find.",
+            "[Search|Please search] the tweets for [a topic that I like|something that interests me] and follow the "
+            "author of the one you find.",
         )
         if not plan.has_come_up(tweet["project"])
         else (),
@@ -96,10 +99,13 @@ def open_a_numbered_tweet(plan: Plan) -> None:
     if plan.has_shown("get_tweet", tweet_id=tweet["id"]):
         raise Unfit("nothing new")
     plan.ask(
-        "[A friend|Somebody|My sister] sent me the number of a tweet, {number}. [Show|Please show] it to me.",
+        "[A friend|Somebody|My sister] sent me the number of a tweet, {number}. [Show|Please show] me the tweet.",
         "[Show me|Open|Let me see] [tweet {number}|the tweet with the id {number}][, please|].",
         "What does [tweet {number}|the tweet with the number {number}] say[, and who wrote it|]?",
-        vague=("[A friend|Somebody|My sister] sent me the number of a tweet. [Show|Please show] it to me.",),
+        vague=(
+            "[A friend|Somebody|My sister] sent me the number of a tweet. [Show|Please show] me the tweet.",
+            "[Show me|Let me see|Open] the tweet whose number [a friend|my sister] sent me.",
+        ),
         answer=("[It's|The number is|The id is] {number}.", "[Number|Tweet] {number}."),
         withhold=("get_tweet",),
         number=tweet["id"],
@@ -118,10 +124,10 @@ def read_a_timeline(plan: Plan) -> None:
         "[Show me|List|Let me see] [all tweets of|everything tweeted by|all the tweets of] {author}.",
         "What has {author} [tweeted|posted]? [Show me|List] all of it.",
         "[I missed|I've missed] what {author} has been [writing|up to]; [get|show me] all [of |]their tweets.",
-        vague=("[Show me|List|Let me see] [all tweets of|everything tweeted by] [somebody|one user].",)
+        vague=("[Show me|List|Let me see] [all tweets of|everything tweeted by] [a friend of mine|a certain user].",)
         if not plan.has_come_up(tweet["author"])
         else (),
-        answer=("[It's|I mean|The user is] {author}.",),
+        answer=("[It's|I mean|The user is] {author}.", "{author}[, please| is the name|]."),
         author=tweet["author"],
         several=Thing("tweet", "several"),  # after these, "that tweet" means none of them
     )
@@ -154,8 +160,11 @@ def comment_on_a_tweet(plan: Plan) -> None:
     plan.ask(
         "[Comment on|Leave a comment on] {tweet}: '{comment}'",
         "[Add|Leave|Put] the comment '{comment}' [below|on|under] {tweet}.",
-        "[Under|Below] {tweet}[, please|, I'd like you to|, you can] write: '{comment}'",
-        vague=("[Comment on|Leave a comment on|Write something below] {tweet}[ for me| in my name|].",),
+        "[Under|Below] {tweet}, [please write|I'd like this comment|write]: '{comment}'",
+        vague=(
+            "[Leave|Put|Post] my comment [on|below] {tweet}[, please|].",
+            "[I've thought of|I have] a comment on {tweet}. [Post it for me|Please post it].",
+        ),
         answer=("[It should say|The comment is|Write] '{comment}'", "[Just say|Say] '{comment}'"),
         withhold=("comment",),
         tweet=tweet,
@@ -173,7 +182,7 @@ def read_the_comments(plan: Plan) -> None:
     plan.ask(
         "[Show me|List|Let me read] [all comments|all the comments|the comments] [on|below|under] {tweet}.",
         "[Which|What] comments are there [on|below] {tweet}[ now|]?",
-        "[I wonder|I'd like to know] what [stands|has been written] below {tweet}; [get|fetch|show me] its comments.",
+        "[I wonder|I'd like to know] what has been [said|written] below {tweet}; [get|fetch|show me] its comments.",
         tweet=tweet,
     )
     plan.call("get_tweet_comments", tweet_id=tweet["id"])
@@ -184,7 +193,13 @@ def follow_the_author(plan: Plan) -> None:
     """Follow whoever wrote a tweet that has been shown."""
     book = account_in_use(plan)
     tweet = plan.take(
-        "tweet", known=True, where=lambda tweet: not tweet["mine"] and tweet["author"] not in book.following
+        "tweet",
+        known=True,
+        where=lambda tweet: (
+            not tweet["mine"]
+            and tweet["author"] not in book.following
+            and not was_done(plan, "unfollow_user", tweet["author"])
+        ),
     )
     check_apart(plan, "follow_user")
     plan.ask(
@@ -219,7 +234,10 @@ def _tweet_to_search(plan: Plan, stranger: bool = False) -> Thing:
     tweet = plan.take(
         "tweet",
         known=False,
-        where=lambda tweet: not tweet["mine"] and not (stranger and tweet["author"] in following),
+        where=lambda tweet: (
+            not tweet["mine"]
+            and not (stranger and (tweet["author"] in following or was_done(plan, "unfollow_user", tweet["author"])))
+        ),
     )
     if plan.has_shown("search_tweets", keyword=tweet["project"]):
         raise Unfit("nothing new")

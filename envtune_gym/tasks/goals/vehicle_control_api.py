@@ -105,7 +105,7 @@ def drive_off(plan: Plan) -> None:
         *(
             (
                 "[We can roll|Off we go|Let's go|Everyone is ready]: release the parking brake and "
-                "[take the foot off|let go of] "
+                "[take your foot off|let go of] "
                 "the brake pedal.",
                 "[Release|Let go of|Please release] [the parking brake and the brake pedal|both the brake pedal and "
                 "the parking brake].",
@@ -114,7 +114,7 @@ def drive_off(plan: Plan) -> None:
             )
             if state.parked
             else (
-                "[We can roll|Off we go|Let's go|Everyone is ready]: [take the foot off|let go of|release] the brake "
+                "[We can roll|Off we go|Let's go|Everyone is ready]: [take your foot off|let go of|release] the brake "
                 "pedal.",
                 "[Release|Let go of|Please release|You can release] the brake pedal[ now|].",
                 "[Could you|Can you|Would you] release the brake pedal[, so that we can pull out|]?",
@@ -163,9 +163,9 @@ def press_the_brake_pedal(plan: Plan) -> None:
         "at [position |]{position}.",
         "[Could|Can] you [press|push] the brake pedal to [position |]{position}[, where 1 is all the way down|]?",
         vague=(
-            "[Press|Please press|Push] the brake pedal [down |]part of the way.",
-            "[I want to feel how the brakes bite|I'm testing the brakes][. Press|: press] the brake pedal, but not "
-            "fully.",
+            "[Press|Please press|Push] the brake pedal [down |]as far as the test sheet says.",
+            "[I want to feel how the brakes bite|I'm testing the brakes][. Press|: press] the brake pedal as "
+            "far as my list says.",
         ),
         answer=("[To|Make it] position {position}.", "[The position is|The pedal should be at|Put it at] {position}."),
         withhold=("pressBrakePedal",),
@@ -183,7 +183,7 @@ def switch_the_headlights(plan: Plan) -> None:
         raise Unfit("just switched")
     mode = "off" if state.lights else "on"
     plan.ask(
-        "[Switch|Turn|Please turn] the headlights {mode}[, please|].",
+        "[Switch|Turn] the headlights {mode}[, please| for me|].",
         (_BRIGHT if state.lights else _DARK) + "[. Turn|, so turn|: switch] the headlights {mode}[, please|].",
         "[Could|Can|Would] you [switch|turn] {mode} the headlights[ for me|]?",
         withhold=("setHeadlights",),

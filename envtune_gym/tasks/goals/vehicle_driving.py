@@ -20,14 +20,14 @@ def set_the_climate(plan: Plan) -> None:
     plan.ask(
         "[Set|Please set] the climate control to {degrees} degrees {unit}, mode {mode}, [with the fan|fan speed] at "
         "{fan}.",
-        "[I'm not comfortable|The air in here is bad|My feet are freezing|The kids are complaining]. "
+        "[I'm not comfortable|The air in here is bad|The kids are complaining]. "
         "[I'd like|Give me|Make it] {degrees} "
         "degrees {unit} in {mode} mode with a fan speed of {fan}.",
         "[Could|Can|Would] you [adjust|change] the climate control[ for me|]? {mode_first} mode, {degrees} degrees "
         "{unit}, fan speed {fan}.",
         vague=(
             "[Set|Please set|Adjust] the climate control [to my liking|the way I like it].",
-            "[I'm not comfortable|The air in here is bad|My feet are freezing]. [Please change|Change] the climate "
+            "[I'm not comfortable|The air in here is bad|The kids are complaining]. [Please change|Change] the climate "
             "control.",
         ),
         answer=(
@@ -36,7 +36,7 @@ def set_the_climate(plan: Plan) -> None:
         ),
         withhold=("adjustClimateControl",),
         degrees=degrees,
-        unit=unit,
+        unit=unit.capitalize(),
         mode=mode,
         mode_first=mode.capitalize(),
         fan=fan,
@@ -70,12 +70,13 @@ def climate_as_outside(plan: Plan) -> None:
     outside = plan.take("outside temperature")
     mode, fan = rng.pick(MODES), rng.between(10, 55, 5)
     plan.ask(
-        "[Set|Please set] the climate control to exactly {outside}, in degrees celsius, mode {mode}, fan speed {fan}.",
-        "[I want it in here|Make it] as warm as outside: [take|use] {outside}, unrounded and in celsius, "
-        "[for|as the target of] the climate "
+        "[Set|Please set] the climate control to exactly {outside}, in degrees Celsius, mode {mode}, fan speed {fan}.",
+        "[I want it in here|Make it] as warm as outside: [take|use] {outside}, unrounded and in Celsius, "
+        "for the climate "
         "control, with {mode} mode and the fan at {fan}.",
-        "[Could|Can] you set the climate control to {outside} [as you read it|without rounding it], unit celsius, in "
-        "{mode} mode with fan speed {fan}?",
+        "[Could|Can] you set the climate control to {outside} [as you read it|without rounding it], in degrees "
+        "Celsius, "
+        "in {mode} mode with fan speed {fan}?",
         withhold=("adjustClimateControl",),
         outside=outside,
         mode=mode,
@@ -180,7 +181,7 @@ def switch_cruise_off(plan: Plan) -> None:
     cruise = plan.take("cruise")
     plan.ask(
         "[Switch|Turn|Please turn] cruise control off[ again|], but [leave|keep] its speed and distance "
-        "[at what they are|as they are set].",
+        "as they are[ set|].",
         "[I'd rather drive myself|Our exit is coming up|There's a traffic jam ahead]. [Deactivate|Switch off] cruise "
         "control with the same "
         "speed and distance as [before|you set them last].",

@@ -21,19 +21,19 @@ def refuel_if_needed(plan: Plan) -> None:
         state.check_refuel(plan, gallons)
     plan.ask(
         "[Will the fuel last|Is there enough fuel|Do we have the fuel] for {miles} miles? If "
-        "[it won't|there isn't enough|not], fill in {gallons} gallons.",
-        "[I have|There are|We've got] {miles} miles [ahead of me|to go]. [Check|Estimate] whether the fuel lasts, and "
+        "[it won't|there isn't enough|not], add {gallons} gallons.",
+        "[I have|There are|We've got] {miles} miles [ahead|to go]. [Check|Estimate] whether the fuel lasts, and "
         "[only if it doesn't|if it "
         "doesn't], add {gallons} gallons.",
         "[Estimate|Check|Find out] whether the car can drive {miles} miles on what's in the tank; "
-        "[if it can't|otherwise], put in {gallons} gallons.",
+        "[if it can't|if not], put in {gallons} gallons.",
         vague=(
-            "[Will the fuel last|Is there enough fuel] for [my trip|the way home]? If not, fill some in.",
+            "[Will the fuel last|Is there enough fuel] for [my trip|the way home]? If not, refuel.",
             "[Estimate|Check] whether the fuel lasts for [my trip|the way home], and if it doesn't, "
-            "[refuel|fill up a bit].",
+            "[refuel|put some in].",
         ),
         answer=(
-            "[It's|The trip is] {miles} miles, and [I'd add|you would fill in] {gallons} gallons.",
+            "[It's|The trip is] {miles} miles, and [if need be, |]I'd add {gallons} gallons.",
             "{miles} miles[ to drive|], and {gallons} gallons [if it comes to that|if they're needed].",
         ),
         withhold=("estimate_drive_feasibility_by_mileage",),
@@ -54,14 +54,14 @@ def refuel_in_liters(plan: Plan) -> None:
     state.check_refuel(plan, liters / 3)
     plan.ask(
         "[I'm at the pump|We've stopped for fuel|The pump counts in liters]. Convert {liters} liters to gallons and "
-        "[fill that much in|put that into the tank].",
-        "[Fill|Put|Please put] {liters} liters of fuel into the tank; you have to convert them to gallons first.",
-        "[Could|Can] you refuel {liters} liters[ for me|]? The tank [counts in|takes] gallons, so convert the amount "
-        "[first|beforehand].",
+        "[put that much in|put that into the tank].",
+        "[Pour|Put|Please put] {liters} liters of fuel into the tank; you have to convert them to gallons first.",
+        "[Could|Can] you put {liters} liters of fuel in[ for me|]? The tank [counts in|takes] gallons, so convert the "
+        "amount [first|beforehand].",
         vague=(
             "[I'm at the pump|We've stopped for fuel]. Convert my liters to gallons and "
-            "[fill that much in|put that into the tank].",
-            "[Fill|Put|Please put] some fuel in. I have the amount in liters, so convert it to gallons first.",
+            "[put that much in|put that into the tank].",
+            "[Pour|Put|Please put] some fuel into the tank. I know the liters, so convert them to gallons first.",
         ),
         answer=("[It's|It is|That's] {liters} liters.", "{liters} liters[, please|]."),
         withhold=("fillFuelTank",),
@@ -75,10 +75,10 @@ def refuel_in_liters(plan: Plan) -> None:
 def convert_a_can(plan: Plan) -> None:
     """Ask how many gallons are in a can whose liters the user states."""
     rng = plan.rng
-    can = rng.pick(("the spare can", "the green canister", "the jerrycan", "the can in the trunk"))
+    can = rng.pick(("the spare can", "the green canister", "the jerrycan", "the red can"))
     liters = rng.between(105, 395) / 10
     plan.ask(
-        "[How many gallons are|How much is, in gallons,|In gallons, what are] the {liters} liters in {can}?",
+        "[How many gallons are|What are, in gallons,] the {liters} liters in {can}?",
         "[There are|I have] {liters} liters in {can}. [How many gallons is that|What is that in gallons]?",
         "[Convert|Please convert|Turn] the {liters} liters in {can} [to|into] gallons.",
         vague=(
@@ -91,8 +91,8 @@ def convert_a_can(plan: Plan) -> None:
         liters=liters,
     )
     gallons = plan.call("liter_to_gallon", liter=liters)["gallon"]
-    plan.give("figure", f"the gallons in {can}", ("that amount",), value=gallons)
-    plan.give("can of fuel", f"the fuel in {can}", ("that amount", "all of that"), gallons=gallons)
+    plan.give("figure", f"the gallons in {can}", value=gallons)
+    plan.give("can of fuel", f"the fuel in {can}", gallons=gallons)
 
 
 @goal("VehicleControlAPI", needs=("can of fuel",), weight=2.0)
@@ -102,9 +102,9 @@ def refuel_from_the_can(plan: Plan) -> None:
     can = plan.take("can of fuel")
     state.check_refuel(plan, can["gallons"])
     plan.ask(
-        "[Fill|Pour|Please pour] {can} into the tank[, down to the last drop|].",
-        "[Let's not waste time at a pump|The next pump is far away|I want an empty can]: put {can} in the tank.",
-        "[Could|Can] you fill {can} into the car's tank[, unrounded|, without rounding|]?",
+        "[Pour|Please pour|Put] {can} into the tank[, down to the last drop|].",
+        "[Let's not waste time at a pump|The next pump is far away|I want an empty can]: pour {can} into the tank.",
+        "[Could|Can] you pour {can} into the car's tank[, unrounded|, without rounding|]?",
         withhold=("fillFuelTank",),
         can=can,
     )

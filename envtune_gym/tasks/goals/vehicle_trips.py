@@ -64,7 +64,7 @@ def navigate_to_a_known_address(plan: Plan) -> None:
     if address["address"] == state.destination or plan.lately_called("set_navigation"):
         raise Unfit("on the way there")
     plan.ask(
-        "[Navigate|Please navigate|Take me|Guide me] to {address}[, exactly as it is written|][, please|].",
+        "[Navigate|Please navigate|Take me|Guide me] to {address}[, exactly as it is written|].",
         "[Change of plan|Something has come up|I've changed my mind]: [set|switch] the navigation to {address}.",
         "[Could|Can] you [set|start] the navigation to {address}[ now|]?",
         withhold=("set_navigation",),
@@ -80,7 +80,7 @@ def show_an_address(plan: Plan) -> None:
     address = plan.take("address")
     plan.ask(
         "[Show|Please show|Put] {address} on the car's display, as a message [of its own|with nothing else in it].",
-        "[My passenger wants to see where we're going|I'd like to have it in front of me|I keep forgetting it]. Log "
+        "[My passenger doesn't know it yet|I'd like to have it in front of me|I keep forgetting it], so log "
         "{address} on the display, "
         "as one message and [without any other words|exactly as written].",
         "[Could|Can] you display a message that [consists of|has] just {address}, [word for word|as it is written]?",
@@ -93,7 +93,8 @@ def show_an_address(plan: Plan) -> None:
 @goal("VehicleControlAPI", needs=("figure",), once=True)
 def show_a_figure(plan: Plan) -> None:
     """Ask to put a number from an earlier result on the display."""
-    figure = plan.take("figure")
+    # A round number with a point is written with it by some, and without by others.
+    figure = plan.take("figure", where=lambda figure: isinstance(figure["value"], int) or figure["value"] % 1 != 0)
     plan.ask(
         "[Show|Please show|Put] {figure} on the car's display, as a message with [only the number|the bare number], "
         "[unrounded|just as you got it].",
@@ -115,13 +116,13 @@ def show_notes(plan: Plan) -> None:
     quoted = " and ".join(f"'{text}'" for text in texts)
     these = "this message" if len(texts) == 1 else "these two messages"
     plan.ask(
-        "[Show|Display|Please show] {these} on the car's display: {quoted}",
+        "[Show|Please show|Put] {these} on the car's display: {quoted}",
         "[So that I don't forget|As a reminder for me|For whoever drives next], [log|put] {these} on the display: "
         "{quoted}",
         "[Could|Can] you put {quoted} on the car's display[, please|]? "
         "[Use exactly {these}|Just {these}, nothing else].",
         vague=(
-            "[Show|Display|Please show] {these} of mine on the car's display.",
+            "[Show|Please show|Put] {these} of mine on the car's display.",
             "[I need|I'd like] {these} on the car's display[, for whoever drives next|].",
         ),
         answer=("[Here you are|Sorry, I forgot the text|The wording]: {quoted}", "[It should say|Make it] {quoted}"),
@@ -172,12 +173,13 @@ def distance_of_the_next_leg(plan: Plan) -> None:
     if not targets:
         raise Unfit("no way onwards")
     target = plan.rng.pick(targets)
+    there = stop if not plan.just_called("estimate_distance") else "there"  # elsewhere may be meant by it later
     plan.ask(
         "[How far is it|What's the distance|And how far would it be] from {stop} [on |]to {target}?",
         "[Estimate|Please estimate|Get me] the distance from {stop} to {target}[ too| as well|].",
         "From {stop} we [may|might|want to] [go|drive|travel] [on |]to {target}. "
         "[How far would that be|What distance is that]?",
-        stop=stop,
+        stop=there,
         target=target,
     )
     plan.drop(stop)
@@ -192,9 +194,8 @@ def navigate_to_the_last_city(plan: Plan) -> None:
     if stop["city"] == state.destination or plan.lately_called("set_navigation"):
         raise Unfit("on the way there")
     plan.ask(
-        "[Navigate|Please navigate|Take me] to the city where the last distance "
-        "[you estimated ends|that you looked up ends][; its bare name "
-        "will do as the destination|, with just its name as the destination].",
+        "[Navigate|Please navigate|Take me] to the city that you [last|most recently] estimated the distance to[; its "
+        "bare name will do as the destination|, with just its name as the destination].",
         "[It's settled|We'll do it|That isn't too far]: set the navigation to the [second|latter] of the two places "
         "whose distance you estimated last; [the city's name is|its name is] all the destination needs.",
         "[Could|Can] you start the navigation to the city that the [latest|last] distance led to? "
@@ -252,9 +253,7 @@ def see_to_the_tires(plan: Plan) -> None:
     )
     pressures = plan.call("check_tire_pressure")
     for place, name in (("front left", "frontLeft"), ("rear right", "rearRight")):
-        plan.give(
-            "figure", f"the pressure of the {place} tire", ("that pressure",), value=pressures[f"{name}TirePressure"]
-        )
+        plan.give("figure", f"the pressure of the {place} tire", value=pressures[f"{name}TirePressure"])
     if not pressures["healthy_tire_pressure"]:
         state.destination = _find_shop(plan)["address"]
         plan.call("set_navigation", destination=state.destination)
@@ -266,7 +265,8 @@ def find_a_tire_shop(plan: Plan) -> None:
     if plan.book(Car).shop:
         raise Unfit("found already")
     plan.ask(
-        "[Where is|Where's|Find|Look up] the nearest tire shop[ from here|][, please|].",
+        "[Where is|Where's] the nearest tire shop[ from here|]?",
+        "[Find|Look up|Please find] the nearest tire shop[ for me|].",
         "[I think we've picked up a nail|Winter tires are due|There's a strange noise at the back][. Find|; find] the "
         "nearest tire shop.",
         "[Could|Can] you [find|look up] the nearest tire shop[ for me|]?",
@@ -306,4 +306,4 @@ def _estimate(plan: Plan, origin: str, target: str) -> None:
 def _arrive(plan: Plan, city: str) -> None:
     for stop in plan.things("stop"):
         plan.drop(stop)
-    plan.give("stop", city, ("there",), city=city)
+    plan.give("stop", city, city=city)

@@ -1,5 +1,6 @@
 import re
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -74,3 +75,22 @@ def test_some_scenarios_begin_outside_and_writing_waits_for_the_login(some_plans
         names = [call.name for turn in plan.turns for step in turn for call in step.calls]
         if "send_message" in names:
             assert "message_login" in names[: names.index("send_message")]
+
+
+def test_they_are_the_colleague_named_last(some_plans):
+    seen = 0
+    for plan in some_plans:
+        steps = [step for turn in plan.turns for step in turn]
+        for before, step in pairwise(steps):
+            if step.goal == "write_to_the_one_named":
+                seen += 1
+                assert step.calls[0].kwargs["receiver_id"] in before.results[-1]
+    assert seen > 5
+
+
+def test_a_greeting_is_not_taken_back_passed_on_or_followed_up(some_plans):
+    goals = ("take_a_message_back", "send_the_same_to_another", "write_again")
+    for plan in some_plans:
+        for step in (step for turn in plan.turns for step in turn):
+            if step.goal in goals:
+                assert "welcome" not in step.request, step.request

@@ -89,3 +89,30 @@ def test_a_copy_says_word_for_word_what_the_other_ticket_says():
         call = step.calls[-1]
         assert call.kwargs["description"] not in step.request
         assert call.kwargs["description"] == step.uses[0]["description"]
+
+
+def test_no_message_asks_for_two_edits_of_one_ticket_or_names_it_twice():
+    """One call could make both edits, and its result would come once."""
+    edits = 0
+    for plan in plans():
+        for turn in plan.turns:
+            edited = [call.kwargs["ticket_id"] for step in turn for call in step.calls if call.name == "edit_ticket"]
+            edits += len(edited)
+            assert len(edited) == len(set(edited))
+            names = [call.name for step in turn for call in step.calls]
+            titles = [call for step in turn for call in step.calls if "title" in call.kwargs.get("updates", ())]
+            assert not titles or "create_ticket" not in names[: names.index("edit_ticket")]
+    assert edits > 50
+
+
+def test_a_ticket_in_the_users_own_name_is_never_wanted_while_a_colleague_is_logged_in():
+    for plan in plans():
+        world = World(plan.domains, plan.config)
+        mine = plan.config[DOMAIN]["current_user"]
+        for step in (step for turn in plan.turns for step in turn):
+            for call in step.calls:
+                world.run(call)
+                if step.goal != "stand_in_for_a_colleague" and call.name == "ticket_login":
+                    mine = call.kwargs["username"]
+            if step.goal == "copy_a_ticket":
+                assert world.state()[DOMAIN]["current_user"] == mine

@@ -71,3 +71,19 @@ def test_the_password_is_said_whenever_it_is_needed(some_plans):
         call = next(call for call in step.calls if call.name == "authenticate_twitter")
         assert call.kwargs["password"] in step.request
         assert call.kwargs["username"] in step.request
+
+
+def test_nobody_is_both_followed_and_unfollowed(some_plans):
+    for plan in some_plans:
+        calls = [call for turn in plan.turns for step in turn for call in step.calls]
+        followed = {call.kwargs["username_to_follow"] for call in calls if call.name == "follow_user"}
+        dropped = {call.kwargs["username_to_unfollow"] for call in calls if call.name == "unfollow_user"}
+        assert not followed & dropped
+
+
+def test_one_message_adds_mentions_to_a_tweet_once(some_plans):
+    """Two could be one call, or part of posting the tweet."""
+    for plan in some_plans:
+        for turn in plan.turns:
+            tweets = [call.kwargs["tweet_id"] for step in turn for call in step.calls if call.name == "mention"]
+            assert len(tweets) == len(set(tweets))

@@ -1,3 +1,5 @@
+import itertools
+import re
 from functools import lru_cache
 
 import pytest
@@ -116,3 +118,26 @@ def test_no_reading_is_asked_for_twice():
             if call.name == "displayCarStatus"
         ]
         assert len(shown) == len(set(shown))
+
+
+def test_no_number_is_shown_that_some_would_write_with_a_point_and_others_without():
+    shown = [
+        text
+        for step, call, *_ in runs()
+        if step.goal == "show_a_figure" and call.name == "display_log"
+        for text in call.kwargs["messages"]
+    ]
+    assert len(shown) > 5
+    assert not any(text.endswith(".0") for text in shown)
+
+
+def test_there_is_where_the_distance_just_asked_for_ends():
+    legs = 0
+    for plan in plans():
+        steps = [step for turn in plan.turns for step in turn]
+        for before, step in itertools.pairwise(steps):
+            if step.goal == "distance_of_the_next_leg" and re.search(r"\bthere\b", step.request):
+                legs += 1
+                assert before.calls[-1].name == "estimate_distance", (before.request, step.request)
+                assert before.calls[-1].kwargs["cityB"] == step.calls[-1].kwargs["cityA"]
+    assert legs > 5
