@@ -57,7 +57,7 @@ from envtune_gym import load_tasks
 from envtune_gym.errors import ConfigurationError, EnvtuneError
 from envtune_gym.evaluation.corruption import KINDS
 from envtune_gym.evaluation.failing import FailingCase, draw_failing_cases, judge
-from envtune_gym.integrations.engine import TransformersEngine
+from envtune_gym.integrations.engines import engine_maker
 from envtune_gym.integrations.models import SMOLLM2, load_model
 from envtune_gym.integrations.tokens import ChatTemplate
 
@@ -337,18 +337,18 @@ def reply_to_all(
     """Sample replies to every case with every feedback, and judge them."""
     wanted = [(case, feedback) for case in cases for feedback in args.feedback for _ in range(args.samples)]
     wanted.sort(key=lambda one: len(one[0].prompts[one[1]]))  # like lengths together: less padding
-    engine = TransformersEngine(model, [template.end_id], args.temperature, args.generate_batch)
+    make_engine = engine_maker("auto", args.generate_batch, torch.bfloat16 if args.bf16 else None)
+    engine = make_engine(model, [template.end_id], args.temperature)
     judged: list[dict[str, Any]] = []
     bar = bars.add_task(f"replies, seed {seed}", total=len(wanted))
-    with torch.autocast(model.device.type, torch.bfloat16, enabled=args.bf16):
-        for start in range(0, len(wanted), args.generate_batch):
-            batch = wanted[start : start + args.generate_batch]
-            prompts = [case.prompts[feedback] for case, feedback in batch]
-            replies = engine.generate(prompts, [args.max_new_tokens] * len(batch))
-            for (case, feedback), reply in zip(batch, replies, strict=True):
-                entry = {"seed": seed, "case": case.name, "feedback": feedback}
-                judged.append(entry | _judged(case.case, template.decode(reply.ids), reply.error))
-            bars.update(bar, advance=len(batch))
+    for start in range(0, len(wanted), args.generate_batch):
+        batch = wanted[start : start + args.generate_batch]
+        prompts = [case.prompts[feedback] for case, feedback in batch]
+        replies = engine.generate(prompts, [args.max_new_tokens] * len(batch))
+        for (case, feedback), reply in zip(batch, replies, strict=True):
+            entry = {"seed": seed, "case": case.name, "feedback": feedback}
+            judged.append(entry | _judged(case.case, template.decode(reply.ids), reply.error))
+        bars.update(bar, advance=len(batch))
     return judged
 
 

@@ -1,6 +1,6 @@
-"""Writes docs/environments.md from the docstrings of the environments and domains: `make docs`.
+"""Writes docs/environments.md, and the tables of settings in docs/training.md, from the docstrings: `make docs`.
 
-The page is never edited by hand; a test fails when it is not what this script would write.
+What is made here is never edited by hand; tests fail when it is not what this script would write.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from envtune_gym.domains import BUILTIN_DOMAINS, domain_class
 from envtune_gym.domains.base import Domain
 from envtune_gym.env import EnvtuneEnv
 from envtune_gym.registration import MULTI_DOMAIN_ID, env_id
+from envtune_gym.training.layers import settings_table
 
 PAGE = Path(__file__).with_name("environments.md")
+TRAINING_PAGE = Path(__file__).with_name("training.md")
+_TABLES = re.compile(r"(<!-- settings: made by `make docs` -->\n).*?(<!-- end of settings -->\n)", re.DOTALL)
 
 _HEAD = """# Environments
 
@@ -34,6 +37,11 @@ def environments_page() -> str:
     interface = _as_markdown(inspect.getdoc(EnvtuneEnv) or "").replace("\n## ", "\n### ")
     head = _HEAD.format(multi=MULTI_DOMAIN_ID, interface=interface)
     return head + "\n".join(_domain_section(name, domain_class(name)) for name in BUILTIN_DOMAINS)
+
+
+def training_page(page: str) -> str:
+    """Return docs/training.md with its tables of settings made anew."""
+    return _TABLES.sub(lambda match: f"{match[1]}\n{settings_table()}\n{match[2]}", page)
 
 
 def _domain_section(name: str, domain: type[Domain]) -> str:
@@ -81,3 +89,4 @@ def _as_markdown(docstring: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(environments_page(), encoding="utf-8")
+    TRAINING_PAGE.write_text(training_page(TRAINING_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

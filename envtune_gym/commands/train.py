@@ -11,7 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from envtune_gym.commands.output import examples
+from envtune_gym.commands.selection import names
 from envtune_gym.errors import ConfigurationError
+from envtune_gym.tasks import SPLITS
 from envtune_gym.training.layers import assign, file_layers, make_settings, to_yaml
 from envtune_gym.training.presets import MODELS, RUNS, preset_layers
 from envtune_gym.training.settings import Settings
@@ -51,6 +53,20 @@ def train_command(
         str | None, typer.Option(metavar="NAME", help="A model directory, a .gguf file or a hub id; sets model.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where checkpoints and logs go; sets out.")] = None,
+    tasks: Annotated[
+        str | None, typer.Option(metavar="SOURCE", help="'generated', 'bfcl', or the path of a .jsonl file.")
+    ] = None,
+    categories: Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Comma-separated or repeated.")] = None,
+    domains: Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Tasks that involve any of these.")] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="|".join((*SPLITS, "all")), help="Part of the tasks to train on.")
+    ] = None,
+    difficulty: Annotated[str | None, typer.Option(metavar="LEVEL", help="Of generated tasks.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Train on at most N tasks.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Of tasks, sampling and training.")] = None,
+    skip_quarantined: Annotated[
+        bool, typer.Option("--skip-quarantined", help="Leave out official tasks that cannot fairly be solved.")
+    ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the last checkpoint in --out, with the settings kept there.")
     ] = False,
@@ -61,13 +77,19 @@ def train_command(
     """Train a model with GRPO through the stages of a curriculum.
 
     Tasks, feedback, reward and the rule of advancing are settings, as all else: --print-config shows them, each with
-    what it means. The network is used only for a model named by hub id, and not if HF_HUB_OFFLINE is set.
+    what it means. The flags that choose tasks are for the first source. The network is used only for a model named by
+    hub id, and not if HF_HUB_OFFLINE is set.
     """
-    named: dict[str, Any] = {}
-    if model is not None:
-        named["model"] = model
-    if out is not None:
-        named["out"] = str(out)
+    chosen = _given(
+        source=tasks,
+        categories=names(categories),
+        domains=names(domains),
+        split=split,
+        difficulty=difficulty,
+        limit=limit,
+        skip_quarantined=skip_quarantined or None,
+    )
+    named = _given(model=model, out=None if out is None else str(out), seed=seed, tasks=chosen or None)
     layers = [*preset_layers(preset or ()), *(file_layers(config) if config is not None else ())]
     if resume and not layers:
         layers = _kept(named)
@@ -96,6 +118,11 @@ def start(settings: Settings, *, resume: bool = False) -> None:
     from envtune_gym.training.grpo import train
 
     train(settings, resume=resume)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _kept(named: dict[str, Any]) -> list[dict[str, Any]]:

@@ -61,13 +61,19 @@ class TransformersEngine:
         temperature: Divides the logits; log-probabilities are those after the division, which is how TRL's loss
             computes its own.
         batch_size: Rows sampled together; bounds the memory.
+        dtype: What to compute in, by autocast; None is the model's own.
 
     Raises:
         ConfigurationError: If the temperature or the batch size is not positive.
     """
 
     def __init__(
-        self, model: PreTrainedModel, end_ids: Iterable[int], temperature: float = 1.0, batch_size: int = 64
+        self,
+        model: PreTrainedModel,
+        end_ids: Iterable[int],
+        temperature: float = 1.0,
+        batch_size: int = 64,
+        dtype: torch.dtype | None = None,
     ) -> None:
         if not temperature > 0 or batch_size < 1:
             raise ConfigurationError("temperature and batch_size must be positive")
@@ -75,6 +81,7 @@ class TransformersEngine:
         self._end_ids = frozenset(end_ids)
         self._temperature = temperature
         self._batch_size = batch_size
+        self._dtype = dtype
         self._cache_name = cache_argument(model)
 
     def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
@@ -84,7 +91,7 @@ class TransformersEngine:
         training = self._model.training
         self._model.eval()
         try:
-            with torch.no_grad():
+            with torch.no_grad(), torch.autocast(self._model.device.type, self._dtype, self._dtype is not None):
                 for start in range(0, len(order), self._batch_size):
                     rows = order[start : start + self._batch_size]
                     batch = [replies[row] for row in rows]

@@ -32,7 +32,7 @@ def engine_maker(name: EngineName = "auto", batch_size: int = 64, dtype: torch.d
     Args:
         name: The engine.
         batch_size: Conversations for which replies are sampled together.
-        dtype: What `graph` and `vllm` compute in; None is the model's own.
+        dtype: What to compute in; None is the model's own.
 
     Raises:
         ConfigurationError: If the name is unknown.
@@ -72,4 +72,4 @@ def _make(
         except ConfigurationError:
             if name == "graph":
                 raise
-    return TransformersEngine(model, end_ids, temperature, batch_size)
+    return TransformersEngine(model, end_ids, temperature, batch_size, dtype)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import Generated, cache_argument
-from envtune_gym.integrations.slots import STEPS, Slots, SlotView
+from envtune_gym.integrations.slots import ATTENTION, STEPS, Slots, SlotView, attend_slots
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -61,6 +62,7 @@ class GraphEngine:
         if not temperature > 0 or batch_size < 1 or prefill_tokens < 1:
             raise ConfigurationError("temperature, batch_size and prefill_tokens must be positive")
         _check_layers(model)
+        _register_attention()
         self._source = model
         self._model = model if dtype in (None, model.dtype) else copy.deepcopy(model).to(dtype)
         self._end_ids = frozenset(end_ids)
@@ -136,7 +138,7 @@ class GraphEngine:
             # Padding stands on the right, where causal attention never looks, so no mask is needed.
             ids = torch.tensor([[*prompt, *[0] * (width - len(prompt))] for prompt in pack], device=device)
             cache = _dynamic_cache()
-            hidden = self._hidden(ids, torch.arange(width, device=device).expand(len(pack), -1), None, cache)
+            hidden = self._hidden(ids, torch.arange(width, device=device).expand(len(pack), -1), cache)
             last = self._logits(hidden[torch.arange(len(pack), device=device), lengths - 1])
             rows = [row for prompt in pack for row in rows_of[prompt]]
             source = [index for index, prompt in enumerate(pack) for _ in rows_of[prompt]]
@@ -144,15 +146,23 @@ class GraphEngine:
             logits[rows] = last[source]
         slots.put(len(prompts), length, *self._draw(logits))
 
-    def _hidden(
-        self, ids: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor | None, cache: Any
-    ) -> torch.Tensor:
+    def _hidden(self, ids: torch.Tensor, positions: torch.Tensor, cache: Any, **options: Any) -> torch.Tensor:
         """Return the output of the last layer; logits are computed where they are wanted."""
         output = self._model.get_decoder()(
-            input_ids=ids, position_ids=positions, attention_mask=mask, use_cache=True, **{self._cache_name: cache}
+            input_ids=ids, position_ids=positions, use_cache=True, **{self._cache_name: cache}, **options
         )
         hidden: torch.Tensor = output.last_hidden_state
         return hidden
+
+    @contextmanager
+    def _attending_to_slots(self) -> Iterator[None]:
+        config = self._model.config
+        usual = config._attn_implementation
+        config._attn_implementation = ATTENTION
+        try:
+            yield
+        finally:
+            config._attn_implementation = usual
 
     def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self._model.get_output_embeddings()(hidden)
@@ -179,7 +189,8 @@ class GraphEngine:
             view = SlotView(slots, size, length)
 
             def step() -> None:
-                hidden = self._hidden(view.tokens[:, None], view.positions[:, None], view.mask(), view)
+                with self._attending_to_slots():
+                    hidden = self._hidden(view.tokens[:, None], view.positions[:, None], view, slots=view)
                 slots.put(size, length, *self._draw(self._logits(hidden[:, -1])))
 
             self._steps[size, length] = (
@@ -205,7 +216,11 @@ class GraphEngine:
         self._pool = graph.pool()
         for state, before in kept:
             state.copy_(before)
-        replay: Callable[[], None] = graph.replay
+
+        def replay(recorded: Callable[[], None] = step) -> None:
+            # The graph knows tensors by address alone: what it reads lives as long as the step that it was made of.
+            graph.replay()
+
         return replay
 
 
@@ -250,6 +265,12 @@ def _dynamic_cache() -> Any:
     from transformers import DynamicCache
 
     return DynamicCache()
+
+
+def _register_attention() -> None:
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(ATTENTION, attend_slots)
 
 
 def _check_layers(model: PreTrainedModel) -> None:

@@ -73,7 +73,8 @@ def _load_pretrained(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBas
             raise DataError(f"{name} holds adapters, which need peft: pip install 'envtune-gym[train]'")
         from peft import AutoPeftModelForCausalLM
 
-        model = AutoPeftModelForCausalLM.from_pretrained(name, dtype=torch.float32).merge_and_unload()
+        adapted = AutoPeftModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+        model = adapted.merge_and_unload().requires_grad_(True)  # it was frozen under the adapters
     else:
         model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32, **local)
     tokenizer = AutoTokenizer.from_pretrained(name, **local)

@@ -10,8 +10,10 @@ import torch
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["STEPS", "SlotView", "Slots"]
+__all__ = ["ATTENTION", "STEPS", "SlotView", "Slots", "attend_slots"]
 
+ATTENTION = "envtune_slots"
+"""The name under which transformers knows `attend_slots`."""
 STEPS = 16
 """Decode steps between two looks at what has been drawn: a look waits for the device."""
 
@@ -25,7 +27,7 @@ class Slots:
         length: Tokens that each row has room for.
 
     Attributes:
-        keys: Per layer, [rows, heads, length, width].
+        keys: Per layer, [rows, length, heads, width].
         values: Likewise.
         tokens: The latest token of each row, [rows].
         positions: Where that token stands in its row, [rows].
@@ -35,7 +37,7 @@ class Slots:
         config, device, dtype = model.config, model.device, model.dtype
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        shape = (rows, heads, length, width)
+        shape = (rows, length, heads, width)
         layers = range(config.num_hidden_layers)
         self.rows, self.length = rows, length
         self.keys = [torch.zeros(shape, device=device, dtype=dtype) for _ in layers]
@@ -69,8 +71,8 @@ class Slots:
         for layer, (keys, values) in enumerate(zip(self.keys, self.values, strict=True)):
             read = cache.layers[layer]
             width = read.keys.shape[2]
-            keys[to, :, :width] = read.keys[of].to(keys.dtype)
-            values[to, :, :width] = read.values[of].to(values.dtype)
+            keys[to, :width] = read.keys[of].transpose(1, 2).to(keys.dtype)
+            values[to, :width] = read.values[of].transpose(1, 2).to(values.dtype)
         self.positions[to] = lengths[of] - 1
 
     def put(self, size: int, length: int, tokens: torch.Tensor, logprobs: torch.Tensor, finite: torch.Tensor) -> None:
@@ -98,13 +100,15 @@ class Slots:
         """
         index = torch.tensor(list(places), device=self.tokens.device)
         for one in (*self.keys, *self.values):
-            one[: len(places), :, :length] = one[index, :, :length]
+            one[: len(places), :length] = one[index, :length]
         for state in (self.tokens, self.positions):
             state[: len(places)] = state[index]
 
 
 class SlotView:
-    """The first rows of slots up to a length, as the cache that a transformers model decodes with.
+    """The first rows of slots up to a length: what one decode step works on.
+
+    To a model it is a cache of one token a row (`update`); its attention is `attend`.
 
     Args:
         slots: The slots.
@@ -113,23 +117,76 @@ class SlotView:
     """
 
     def __init__(self, slots: Slots, size: int, length: int) -> None:
-        self.size = size
-        self._keys = [keys[:size, :, :length] for keys in slots.keys]
-        self._values = [values[:size, :, :length] for values in slots.values]
-        self._rows = torch.arange(size, device=slots.tokens.device)
-        self._length = torch.arange(length, device=slots.tokens.device)
+        self._slots, self._size, self._length = slots, size, length
         self.tokens = slots.tokens[:size]
         self.positions = slots.positions[:size]
-
-    def mask(self) -> torch.Tensor:
-        """Return which tokens each row may look at: [size, 1, 1, length]."""
-        return (self._length <= self.positions[:, None])[:, None, None]
+        self._rows = torch.arange(size, device=slots.tokens.device)
+        # Where each row's query and its part of the slots begin, as kernels for rows of different lengths want it.
+        self._queries = torch.arange(size + 1, device=slots.tokens.device, dtype=torch.int32)
+        self._begins = self._queries * slots.length
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write the keys and values of one token a row, and return all; transformers' models call this."""
-        kept_keys, kept_values = self._keys[layer_idx], self._values[layer_idx]
-        kept_keys[self._rows, :, self.positions] = keys[:, :, 0]
-        kept_values[self._rows, :, self.positions] = values[:, :, 0]
+        """Write the keys and values of one token a row, and return all slots of the layer."""
+        kept_keys, kept_values = self._slots.keys[layer_idx], self._slots.values[layer_idx]
+        kept_keys[self._rows, self.positions] = keys[:, :, 0]
+        kept_values[self._rows, self.positions] = values[:, :, 0]
         return kept_keys, kept_values
+
+    def attend(
+        self, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
+    ) -> torch.Tensor:
+        """Return what each row's token attends to.
+
+        Args:
+            query: [size, query heads, 1, width].
+            keys: The slots of a layer, [rows, length, heads, width].
+            values: Likewise.
+            scale: Factor of the products; None is the usual one.
+
+        Returns:
+            [size, 1, query heads, width].
+        """
+        if query.is_cuda and query.dtype in (torch.bfloat16, torch.float16):
+            # Reads as much of each slot as is filled; attention with a mask reads all, and is several times slower.
+            attended, *_ = torch.ops.aten._flash_attention_forward(
+                query[:, :, 0].contiguous(),
+                keys.flatten(0, 1),
+                values.flatten(0, 1),
+                self._queries,
+                self._begins,
+                1,
+                self._length,
+                0.0,
+                False,
+                False,
+                scale=scale,
+                seqused_k=(self.positions + 1).to(torch.int32),
+            )
+            return attended[:, None]
+        filled = torch.arange(self._length, device=query.device) <= self.positions[:, None]
+        attended = torch.nn.functional.scaled_dot_product_attention(
+            query,
+            keys[: self._size, : self._length].transpose(1, 2),
+            values[: self._size, : self._length].transpose(1, 2),
+            attn_mask=filled[:, None, None],
+            scale=scale,
+            enable_gqa=query.shape[1] != keys.shape[2],
+        )
+        return attended.transpose(1, 2)
+
+
+def attend_slots(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    *,
+    slots: SlotView,
+    scaling: float | None = None,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attend as transformers' models ask for it, under the name `ATTENTION`; `slots` comes from who calls the model."""
+    return slots.attend(query, key, value, scaling), None

@@ -13,7 +13,7 @@ import os
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import torch
@@ -25,7 +25,7 @@ from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError, TrainingError
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.engines import engine_maker
-from envtune_gym.integrations.models import load_model
+from envtune_gym.integrations.models import is_hub_id, load_model
 from envtune_gym.integrations.rollout import EpisodeRequest, RolloutConfig, RolloutRecord
 from envtune_gym.integrations.trl import EpisodePlayer, environment_reward, episode_rows, make_rollout_func
 from envtune_gym.registration import MULTI_DOMAIN_ID
@@ -36,6 +36,9 @@ from envtune_gym.training.settings import LoraSettings, Settings, StageSettings
 from envtune_gym.training.stages import Stages
 from envtune_gym.training.trainer import EnvtuneTrainer, last_checkpoint
 from envtune_gym.wrappers import CurriculumWrapper
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 __all__ = ["train"]
 
@@ -76,6 +79,8 @@ def train(
     model, tokenizer = load_model(settings.model)
     guard = FiniteGradients()
     log = RunLog(Path(settings.out), to_yaml(settings), _update_of(checkpoint), guard)
+    if settings.beta and settings.lora is None:
+        _store_reference(model, settings)
 
     # The environments: one curriculum decides, and the copies that are played in follow it batch by batch.
     stages = [stage.stage() for stage in settings.stages]
@@ -166,6 +171,21 @@ def train(
     return log
 
 
+def _store_reference(model: PreTrainedModel, settings: Settings) -> None:
+    """Write the model to the disk if it does not stand there as it was loaded.
+
+    TRL reads the reference of the KL term from where the model says that it comes from; a de-quantised model, or one
+    with adapters merged into it, is not there.
+    """
+    source = Path(settings.model)
+    is_plain = (source / "config.json").is_file() and not (source / "adapter_config.json").is_file()
+    if is_plain or is_hub_id(settings.model):
+        return
+    reference = Path(settings.out, "reference")
+    model.save_pretrained(reference)
+    model.config._name_or_path = str(reference)
+
+
 def _trainer_config(settings: Settings) -> GRPOConfig:
     """Return TRL's configuration."""
     passes = settings.groups * settings.group_size // settings.micro_batch
@@ -184,6 +204,7 @@ def _trainer_config(settings: Settings) -> GRPOConfig:
         lr_scheduler_type="constant",
         max_grad_norm=settings.max_grad_norm,
         beta=settings.beta,
+        use_bias_correction_kl=False,  # the KL term as published with GRPO
         epsilon=settings.epsilon,
         epsilon_high=settings.epsilon_high,
         delta=settings.delta,

@@ -49,6 +49,8 @@ class TaskSettings(_Group):
     """of generated tasks: a level 1-5, or numbers such as `turns=4,domains=2`"""
     limit: Count | None = None
     """at most so many; a mixture needs it of an endless source"""
+    skip_quarantined: bool = False
+    """leave out official tasks that cannot fairly be solved"""
 
     def load(self) -> TaskSet:
         """Return the tasks.
@@ -58,6 +60,8 @@ class TaskSettings(_Group):
             DataError: If the data of the source is missing or broken.
         """
         tasks = load_tasks(self.source, self.categories, self.split, self.domains, self.difficulty)
+        if self.skip_quarantined and tasks.is_finite:
+            tasks = tasks.without_quarantined()
         return tasks if self.limit is None else tasks[: self.limit]
 
 

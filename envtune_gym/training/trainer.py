@@ -62,7 +62,7 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
         for rows in order.split(batch_size or len(order)):
             scores = self._score(model, input_ids[rows], attention_mask[rows], logits_to_keep)
             logps = logps.index_copy(0, rows, scores[0])
-            entropies = entropies.index_copy(0, rows, scores[1])
+            entropies = entropies.index_copy(0, rows, scores[1]) if compute_entropy else entropies
         return logps, entropies if compute_entropy else None, None
 
     def _score(
@@ -75,13 +75,12 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
         completion = (columns < lengths) & (first + columns >= ids.shape[1] - keep)
         with self.accelerator.autocast():
             output = model(input_ids=packed, labels=packed.masked_fill(~completion, -100), fused_lm_head=True)
-        # Back to TRL's columns; what is said at a position is about the next token.
+        # Back to TRL's columns; what is said at a position is about the next token. A reference model has no entropy.
         wanted = torch.arange(ids.shape[1] - keep, ids.shape[1], device=ids.device)[None]
         places = (wanted - first - 1).clamp(0, output.log_probs.shape[1] - 1)
         present = mask[:, -keep:].bool()
-        logps, entropies = (
-            values.float().gather(1, places).masked_fill(~present, 0) for values in (output.log_probs, output.entropy)
-        )
+        values = (output.log_probs, output.log_probs if output.entropy is None else output.entropy)
+        logps, entropies = (value.float().gather(1, places).masked_fill(~present, 0) for value in values)
         return logps, entropies
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:

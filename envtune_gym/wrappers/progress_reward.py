@@ -34,7 +34,7 @@ class ProgressRewardWrapper(EnvtuneWrapper):
         >>> import gymnasium as gym
         >>> import envtune_gym
         >>> from envtune_gym.wrappers import ProgressRewardWrapper
-        >>> env = ProgressRewardWrapper(gym.make("EnvTune/MathAPI-v0"))
+        >>> env = ProgressRewardWrapper(gym.make("EnvTune/MathAPI-v0", categories=["base"]))
         >>> _ = env.reset(seed=0)
         >>> env.step("<answer>I have done nothing.</answer>")[1]
         0.0

@@ -117,7 +117,7 @@ def _likeness(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
 
 def _overlap(some: Iterable[str], others: Iterable[str]) -> float:
     """Return intersection over union, with multiplicities; 1 where there is nothing on either side."""
-    left, right = Counter(some), Counter(others)
+    left, right = Counter(iter(some)), Counter(iter(others))  # a mapping would be taken for counts
     union = (left | right).total()
     return (left & right).total() / union if union else 1.0
 

@@ -116,7 +116,9 @@ def test_prompts_that_are_alike_are_read_once_and_answered_apart(model, monkeypa
     engine = GraphEngine(model, {2}, temperature=1.0)
     seen = []
     hidden = engine._hidden
-    monkeypatch.setattr(engine, "_hidden", lambda ids, *rest: (seen.append(ids.shape), hidden(ids, *rest))[1])
+    monkeypatch.setattr(
+        engine, "_hidden", lambda ids, *rest, **options: (seen.append(ids.shape), hidden(ids, *rest, **options))[1]
+    )
     replies = engine.generate([[7, 8, 9]] * 20, [6] * 20)
     assert seen[0] == (1, 3)
     assert len({tuple(reply.ids) for reply in replies}) > 10

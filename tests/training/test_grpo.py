@@ -259,6 +259,10 @@ def test_adapters_are_trained_alone_and_can_be_loaded(settings, engine, tmp_path
     merged, _ = load_model(str(saved))
     assert not same(merged.state_dict(), weights(tmp_path / "model"))
     assert not any("lora" in name for name in merged.state_dict())
+    again = settings(model=str(saved), out=str(tmp_path / "whole"), beta=0.1, learning_rate=1e-2)
+    first, *later = (update["kl"] for update in grpo.train(again, TASKS, TASKS).updates)
+    assert first == pytest.approx(0.0, abs=1e-6)  # the reference has the adapters too
+    assert max(later) > 1e-6
 
 
 def test_hints_and_the_graph_are_made_of_a_training_run(learnt, tmp_path, capsys):

@@ -1,32 +1,29 @@
 import json
-from pathlib import Path
+import math
 
 import pytest
 
 pytest.importorskip("trl")
 
+from integrations.helpers import SOLUTION, answer, call
+
 from envtune_gym.cli import main
 from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig
 from envtune_gym.integrations.tokens import ChatTemplate
 from envtune_gym.tasks import save_jsonl
+from envtune_gym.training.log import RunLog
 from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
-from .helpers import SOLUTION, answer, call
-
-BASELINES = Path(__file__).parents[2] / "baselines"
 LOST = (call("close_ticket", ticket_id=99), "<tool_call>[oops", answer(), answer())
 
 
 @pytest.fixture
-def rollouts(run, make_env, tokenizer, ticket_task, monkeypatch, tmp_path):
+def rollouts(run, make_env, tokenizer, ticket_task, tmp_path):
     """Log a rollout that solves its task, one that does not, and one that broke before it had a task."""
-    monkeypatch.syspath_prepend(str(BASELINES))
-    from runlog import RunLog
-
     broken = Rollout(None, ChatTemplate(tokenizer), RolloutConfig(), EpisodeRequest(0))
     broken.start()
     played = run(SOLUTION, LOST, envs=[AugmentedFeedbackWrapper(make_env()) for _ in range(2)])
-    RunLog(tmp_path / "run", {}).add_rollouts([rollout.record for rollout in (broken, *played)])
+    RunLog(tmp_path / "run").add_rollouts([rollout.record for rollout in (broken, *played)])
     save_jsonl([ticket_task], tmp_path / "tasks.jsonl")
     return tmp_path / "run" / "rollouts.jsonl"
 
@@ -68,3 +65,19 @@ def test_successful_rollouts_are_mined(hints):
     graph = hints("graph")
     assert set(graph["turns"]) == {"create_ticket", "close_ticket", "mean"}
     assert graph["feeds"]["close_ticket.ticket_id"] == {"create_ticket.id": 1}
+
+
+def test_what_came_after_a_checkpoint_is_dropped_and_so_is_a_line_cut_off(tmp_path):
+    (tmp_path / "updates.jsonl").write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n')
+    (tmp_path / "rollouts.jsonl").write_text('{"step": 1}\n{"step": 2, "mess')
+    RunLog(tmp_path, resumed=2)
+    assert (tmp_path / "updates.jsonl").read_text() == '{"step": 1}\n{"step": 2}\n'
+    assert (tmp_path / "rollouts.jsonl").read_text() == '{"step": 1}\n'
+
+
+def test_figures_that_json_has_no_numbers_for_are_null(tmp_path):
+    log = RunLog(tmp_path)
+    state = type("State", (), {"global_step": 1})
+    log.on_log(None, state, None, {"grad_norm": math.nan, "loss": math.inf, "kl": 0.5})
+    [update] = (json.loads(line) for line in (tmp_path / "updates.jsonl").read_text().splitlines())
+    assert (update["grad_norm"], update["loss"], update["kl"]) == (None, None, 0.5)

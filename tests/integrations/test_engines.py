@@ -1,0 +1,54 @@
+import importlib.util
+
+import pytest
+
+pytest.importorskip("trl")
+
+import torch
+
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.engine import TransformersEngine
+from envtune_gym.integrations.engines import engine_maker
+from envtune_gym.integrations.graph_engine import GraphEngine
+
+from .helpers import tiny_model
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("auto", TransformersEngine), ("transformers", TransformersEngine), ("graph", GraphEngine)]
+)
+def test_the_name_says_which_engine_it_is(name, kind, model):
+    assert type(engine_maker(name)(model, {2}, 1.0)) is kind
+
+
+def test_players_that_ask_for_the_same_share_an_engine(model, tokenizer):
+    make = engine_maker("graph")
+    first = make(model, {2}, 1.0)
+    assert make(model, [2], 1.0) is first
+    assert make(model, {2}, 0.5) is not first
+    assert make(tiny_model(tokenizer), {2}, 1.0) is not first
+    assert engine_maker("graph")(model, {2}, 1.0) is not first
+
+
+def test_a_model_that_graphs_cannot_hold_is_refused_only_where_they_are_asked_for(model):
+    model.config.layer_types = ["sliding_attention", "full_attention"]
+    with pytest.raises(ConfigurationError, match="use the engine 'transformers'"):
+        engine_maker("graph")(model, {2}, 1.0)
+    assert type(engine_maker("auto")(model, {2}, 1.0)) is TransformersEngine
+
+
+def test_the_precision_is_the_graphs(model):
+    engine = engine_maker("graph", 8, torch.bfloat16)(model, {2}, 1.0)
+    assert len(engine.generate([[5, 6]], [3])[0].ids) <= 3
+    assert model.dtype == torch.float32
+
+
+@pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vLLM is installed")
+def test_vllm_that_is_not_installed_is_named_with_its_remedy(model):
+    with pytest.raises(ConfigurationError, match="pip install vllm; or use the engine 'auto'"):
+        engine_maker("vllm")(model, {2}, 1.0)
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ConfigurationError, match="unknown engine 'fast'; known: auto"):
+        engine_maker("fast")

@@ -1,0 +1,153 @@
+import copy
+
+import pytest
+
+pytest.importorskip("trl")
+
+import torch
+from datasets import Dataset
+from trl import GRPOTrainer
+
+from envtune_gym.integrations.models import load_model
+from envtune_gym.training import grpo
+from envtune_gym.training.trainer import EnvtuneTrainer, last_checkpoint, write_state
+
+pytestmark = pytest.mark.filterwarnings("ignore:You are using 'rollout_func'", "ignore::FutureWarning")
+
+TEMPERATURE, LOW, HIGH, DELTA, BETA, ENTROPY = 0.7, 0.2, 0.28, 1.1, 0.1, 0.01
+
+# Prompt, completion, mask of the model's own tokens, reward. Two groups of two.
+ROLLOUTS = [
+    ([5, 6, 7], [11, 12, 13, 14, 2], [1, 1, 0, 0, 1], 1.0),
+    ([5, 6, 7], [15, 2], [1, 1], 0.0),
+    ([8], [21, 22, 23, 24, 25, 26, 2], [1, 0, 0, 1, 1, 1, 1], 0.25),
+    ([8], [27, 28, 29], [1, 1, 1], 0.75),
+]
+
+
+@pytest.fixture
+def trainer(settings, tokenizer):
+    """Make a trainer, configured as a run's is, whose rollouts are those above."""
+    columns = {"prompt_ids": 0, "completion_ids": 1, "env_mask": 2, "payment": 3}
+
+    def rollout_func(prompts, trainer):
+        played = {name: [rollout[place] for rollout in ROLLOUTS] for name, place in columns.items()}
+        return {**played, "logprobs": [[0.0] * len(ids) for ids in played["completion_ids"]]}
+
+    def make(cls=EnvtuneTrainer):
+        chosen = settings(
+            groups=2,
+            batches=1,
+            learning_rate=3e-2,
+            temperature=TEMPERATURE,
+            epsilon=LOW,
+            epsilon_high=HIGH,
+            delta=DELTA,
+            beta=BETA,
+            entropy_bonus=ENTROPY,
+        )
+        return cls(
+            model=load_model(chosen.model)[0],
+            processing_class=tokenizer,
+            reward_funcs=[lambda payment, **_: list(payment)],
+            rollout_func=rollout_func,
+            train_dataset=Dataset.from_list([{"prompt": [{"role": "user", "content": str(n)}]} for n in range(4)]),
+            args=grpo._trainer_config(chosen),
+        )
+
+    return make
+
+
+def distributions(model, prompt, completion):
+    """Log-probabilities of all tokens at each place of a completion, in plain torch, without any padding."""
+    ids = torch.tensor([prompt + completion])
+    logits = model(input_ids=ids).logits[0, len(prompt) - 1 : -1].float() / TEMPERATURE
+    return logits - logits.logsumexp(-1, keepdim=True)
+
+
+def reference_loss(index, policy, start):
+    """What one rollout adds to the loss of an update, from the formulas: PPO's clipping, KL and entropy, by token."""
+    prompt, completion, mask, reward = ROLLOUTS[index]
+    pair = torch.tensor([ROLLOUTS[index // 2 * 2 + n][3] for n in (0, 1)])
+    advantage = (reward - pair.mean()) / (pair.std() + 1e-4)
+    chances = distributions(policy, prompt, completion)
+    tokens = torch.tensor(completion)[:, None]
+    logps, old = (c.gather(1, tokens)[:, 0] for c in (chances, distributions(start, prompt, completion)))
+    ratio = torch.exp(logps - old)
+    gain = torch.minimum(ratio.clamp(max=DELTA) * advantage, ratio.clamp(1 - LOW, 1 + HIGH) * advantage)
+    kl = torch.exp(old - logps) - (old - logps) - 1
+    entropy = -(chances.exp() * chances).sum(-1)
+    own = torch.tensor(mask, dtype=torch.float)
+    all_own = sum(sum(rollout[2]) for rollout in ROLLOUTS)
+    tokens_of_update = all_own / 2  # two updates share the tokens of the batch
+    policy_loss = ((BETA * kl - gain) * own).sum() / tokens_of_update
+    return policy_loss - ENTROPY * (entropy * own).sum() / own.sum() / 2
+
+
+@pytest.mark.parametrize("cls", [EnvtuneTrainer, GRPOTrainer])
+def test_the_loss_of_a_fixed_batch_is_that_of_the_formulas(trainer, cls):
+    made = trainer(cls)
+    start = copy.deepcopy(made.model)
+    del start.forward  # the trainer's own way of scoring
+    seen = []
+    compute = made._compute_loss
+
+    def spy(model, inputs):
+        policy = copy.deepcopy(start)
+        policy.load_state_dict(made.model.state_dict())
+        loss = compute(model, inputs)
+        first = int(inputs["completion_ids"][0, 0])
+        seen.append((next(n for n, rollout in enumerate(ROLLOUTS) if rollout[1][0] == first), policy, loss.item()))
+        return loss
+
+    made._compute_loss = spy
+    made.train()
+    assert sorted(index for index, _, _ in seen) == [0, 1, 2, 3]
+    with torch.no_grad():
+        for index, policy, loss in seen:
+            assert loss == pytest.approx(reference_loss(index, policy, start).item(), abs=1e-5)
+    moved = [p for p, q in zip(seen[-1][1].parameters(), start.parameters(), strict=True) if not torch.equal(p, q)]
+    assert moved  # so that in the second update the ratios are not all 1
+
+
+def padded(rows, keep):
+    """Rows as TRL pads them: prompts on the left, completions on the right."""
+    width = max(len(prompt) for prompt, *_ in rows)
+    ids = torch.tensor([[0] * (width - len(p)) + p + c + [0] * (keep - len(c)) for p, c, *_ in rows], dtype=torch.long)
+    mask = torch.tensor([[0] * (width - len(p)) + [1] * (len(p) + len(c)) + [0] * (keep - len(c)) for p, c, *_ in rows])
+    return ids, mask
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 3])
+def test_padding_on_the_right_scores_as_trl_does(trainer, batch_size):
+    made = trainer()
+    ids, mask = padded(ROLLOUTS, 7)
+    arguments = (made.model, ids, mask, 7, batch_size, True)
+    ours, ours_entropy, _ = made._get_per_token_logps_and_entropies(*arguments)
+    theirs, theirs_entropy, _ = GRPOTrainer._get_per_token_logps_and_entropies(made, *arguments)
+    present = mask[:, -7:].bool()
+    torch.testing.assert_close(ours[present], theirs[present], atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours_entropy[present], theirs_entropy[present], atol=1e-4, rtol=0)
+    assert not ours[~present].any()
+
+
+def test_the_model_is_not_asked_about_padding_or_prompts(trainer):
+    made = trainer()
+    ids, mask = padded(ROLLOUTS, 7)
+    asked = []
+    forward = made.model.forward
+    made.model.forward = lambda **inputs: (asked.append(inputs), forward(**inputs))[1]
+    made._get_per_token_logps_and_entropies(made.model, ids, mask, 7, 2)
+    widths = [inputs["input_ids"].shape[1] for inputs in asked]
+    assert widths == [5, 8]  # the two shortest rows, and the two longest
+    scored = sum(int((inputs["labels"] != -100).sum()) for inputs in asked)
+    assert scored == sum(len(completion) for _, completion, *_ in ROLLOUTS)
+
+
+def test_a_checkpoint_without_its_last_file_is_not_one(tmp_path):
+    for step in (2, 10, 12):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    assert last_checkpoint(tmp_path) is None
+    for step in (2, 10):
+        write_state(tmp_path / f"checkpoint-{step}", {})
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
