@@ -98,7 +98,7 @@ class EnvtuneEnv(gym.Env[str, str]):
         tasks: `"generated"`, `"bfcl"`, the path of a `.jsonl` file, or a `TaskSet`.
         categories: Serve only these categories; None serves all that the source has.
         split: `"train"`, `"val"`, `"test"` or `"all"`.
-        difficulty: Difficulty of generated tasks; None draws from all.
+        difficulty: Of generated tasks: a level from 1 to 5, or numbers (`{"turns": 4, "domains": 2}`); None: all.
         action_format: `"tool_call"`, `"python"` or `"openai"`.
         decoder: `"correct"`, or `"official"` for the benchmark's own with its faults (in the `python` format; the
             others know but one).

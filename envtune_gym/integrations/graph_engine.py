@@ -85,6 +85,8 @@ class GraphEngine:
             # Computes in its own precision: the casts that autocast keeps must not be recorded.
             with torch.no_grad(), torch.autocast(self._model.device.type, enabled=False):
                 self._read_weights()
+                longest = max((len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)), default=0)
+                self._slots_for(_length(longest))
                 for start in range(0, len(order), self._batch_size):
                     rows = order[start : start + self._batch_size]
                     self._run([prompts[r] for r in rows], [limits[r] for r in rows], [replies[r] for r in rows])
@@ -100,7 +102,7 @@ class GraphEngine:
     def _run(self, prompts: list[Sequence[int]], limits: list[int], replies: list[Generated]) -> None:
         """Continue the rows of one batch until each has ended, writing into `replies`."""
         longest = max(len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True))
-        length = -(-longest // _LENGTHS) * _LENGTHS
+        length = _length(longest)
         size = _bucket(len(prompts))
         slots = self._slots_for(length)
         step = self._step_for(slots, size, length)
@@ -179,6 +181,7 @@ class GraphEngine:
         """Return slots with room for a length; longer ones than before make all that was recorded useless."""
         if self._slots is None or self._slots.length < length:
             self._steps.clear()
+            self._pool = None  # a pool is gone with the last of its graphs
             self._slots = None  # its memory goes first
             self._slots = Slots(self._model, _bucket(self._batch_size), length)
         return self._slots
@@ -254,6 +257,11 @@ def _packs(prompts: Sequence[tuple[int, ...]], most: int) -> Iterator[list[tuple
         pack.append(prompt)
     if pack:
         yield pack
+
+
+def _length(tokens: int) -> int:
+    """Return the next length of a graph."""
+    return -(-tokens // _LENGTHS) * _LENGTHS
 
 
 def _bucket(number: int) -> int:

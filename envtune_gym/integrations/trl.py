@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import torch
+from accelerate.utils import gather_object
 from trl.models import unwrap_model_for_generation
 
 from envtune_gym.errors import ConfigurationError, TrainingError
@@ -168,14 +169,25 @@ def _costs(rollouts: Sequence[Rollout], generation: float, total: float) -> dict
     }
 
 
+def _costs_of_all(costs: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Return what a batch took in all processes: tokens in sum, the seconds of the one for which the others waited."""
+    slowest = max(costs, key=lambda one: one["seconds/generation"] + one["seconds/environment"])
+    sums = {name: sum(one[name] for one in costs) for name in slowest}
+    return {name: slowest[name] if name.startswith("seconds/") else sums[name] for name in slowest}
+
+
 def make_rollout_func(
     player: EpisodePlayer, on_batch: Callable[[list[RolloutRecord]], None] | None = None
 ) -> RolloutFunc:
     """Return a `rollout_func` for `GRPOTrainer`.
 
     Its extra fields are `env_mask` (1 on the model's own tokens), `episode_reward` (finite, 0.0 for a rollout that
-    broke), `rollout` (the `RolloutRecord` as a dict) and `costs` (the player's, of the batch); `environment_reward`
-    reads the last three.
+    broke), `rollout` (the `RolloutRecord` as a dict) and `figures` (statistics of the batch and what it took, the same
+    in each row); `environment_reward` reads the second and the last.
+
+    Where several processes train together, TRL hands each its share of a batch's rows, which may cut through a group.
+    What they played is gathered, in the order of the batch, so that `on_batch` and `figures` are about all of it and
+    the same in each process.
 
     Args:
         player: Plays the episodes of `episode_rows`.
@@ -184,18 +196,19 @@ def make_rollout_func(
 
     def rollout_func(prompts: list[list[Message]], trainer: GRPOTrainer) -> dict[str, list[Any]]:
         rollouts = player(list(map(_request, prompts)), trainer)
+        records = gather_object([rollout.record for rollout in rollouts])
+        costs = _costs_of_all(gather_object([player.costs]))
         if on_batch is not None:
-            on_batch([rollout.record for rollout in rollouts])
-        columns = _columns(rollouts, player.template.end_id)
-        return {**columns, "costs": [player.costs] * len(rollouts)}
+            on_batch(records)
+        figures = {**rollout_statistics(list(map(asdict, records))), **costs}
+        return {**_columns(rollouts, player.template.end_id), "figures": [figures] * len(rollouts)}
 
     return rollout_func
 
 
 def environment_reward(
     episode_reward: Sequence[float],
-    rollout: Sequence[dict[str, Any]],
-    costs: Sequence[dict[str, float]] = (),
+    figures: Sequence[dict[str, float]],
     log_metric: Callable[[str, float], None] | None = None,
     **_: Any,
 ) -> list[float]:
@@ -203,12 +216,11 @@ def environment_reward(
 
     Args:
         episode_reward: The rollout function's extra field of that name.
-        rollout: Likewise: the records.
-        costs: Likewise: what the batch took, once for each rollout.
+        figures: Likewise: what is known of the batch, once for each rollout.
         log_metric: TRL's hook for metrics.
     """
     if log_metric is not None:
-        for name, value in {**rollout_statistics(rollout), **(costs[0] if costs else {})}.items():
+        for name, value in figures[0].items():
             log_metric(name, value)
     return list(episode_reward)
 

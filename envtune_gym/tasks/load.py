@@ -34,7 +34,7 @@ def load_tasks(
         categories: Names of the categories wanted; all by default.
         split: `train`, `val`, `test` or `all`. A `.jsonl` file is not split.
         domains: Tasks that involve any of these domains; all by default.
-        difficulty: For `"generated"` only: how hard the tasks are to be.
+        difficulty: For `"generated"` only: levels or numbers, as `tasks.generation.shape.shapes_of` takes them.
 
     Raises:
         ConfigurationError: If a name is unknown, does not apply to the source, or no task is left.

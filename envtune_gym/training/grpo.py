@@ -4,6 +4,8 @@ Each batch takes groups of rollouts, one task a group. The curriculum picks the 
 reward by stage; `CurriculumWrapper` puts `AugmentedFeedbackWrapper` and the reward wrappers around the environment
 accordingly. What a run leaves in its directory: `checkpoint-*/` (model, optimiser, stage), `settings.yaml`,
 `updates.jsonl`, `rollouts.jsonl` and `validations.jsonl`.
+
+Launched in several processes (`accelerate launch`), each plays its share of a batch in environments of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from envtune_gym.registration import MULTI_DOMAIN_ID
 from envtune_gym.training.examples import WorkedExamples
 from envtune_gym.training.layers import file_layers, make_settings, to_yaml
 from envtune_gym.training.log import SETTINGS_FILE, RunLog
+from envtune_gym.training.processes import Processes, on_cpu
 from envtune_gym.training.settings import LoraSettings, Settings, StageSettings
 from envtune_gym.training.stages import Stages
 from envtune_gym.training.trainer import EnvtuneTrainer, last_checkpoint
@@ -72,15 +75,18 @@ def train(
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # TRL's use of renamed options
 
     # What the run is about: tasks, model, and where it left off.
+    processes = Processes()
+    _check_processes(settings, processes)
     checkpoint = _checkpoint(settings, resume)
     tasks = settings.load_tasks() if tasks is None else tasks
     validation = settings.load_validation() if validation is None else validation
     set_seed(settings.seed)
     model, tokenizer = load_model(settings.model)
     guard = FiniteGradients()
-    log = RunLog(Path(settings.out), to_yaml(settings), _update_of(checkpoint), guard)
+    processes.wait()  # all have seen what was in the directory before one writes to it
+    log = RunLog(Path(settings.out), to_yaml(settings), _update_of(checkpoint), guard, quiet=not processes.is_main)
     if settings.beta and settings.lora is None:
-        _store_reference(model, settings)
+        _store_reference(model, settings, processes)
 
     # The environments: one curriculum decides, and the copies that are played in follow it batch by batch.
     stages = [stage.stage() for stage in settings.stages]
@@ -120,7 +126,7 @@ def train(
         longest = stage.max_completion_tokens or settings.max_completion_tokens
         player.config = replace(limits, max_completion_tokens=longest)
 
-    progress = Stages(settings, curriculum, log, guard, enter)
+    progress = Stages(settings, curriculum, log, guard, enter, processes)
     if checkpoint is not None:
         progress.load(checkpoint)
 
@@ -136,7 +142,7 @@ def train(
         reward_funcs=[environment_reward],
         rollout_func=make_rollout_func(player, on_batch=take),
         train_dataset=Dataset.from_list(episode_rows(map(EpisodeRequest, seeds))),
-        args=_trainer_config(settings),
+        args=_trainer_config(settings, processes.count),
         peft_config=None if settings.lora is None else _lora_config(settings.lora),
         callbacks=[guard, log, progress],
     )
@@ -152,7 +158,12 @@ def train(
             make_engine=make_engine,
         )
         requests = [EpisodeRequest(settings.seed, task.id) for task in validation]
-        progress.validate = lambda: [rollout.record for rollout in judge(requests, trainer)]
+
+        def validate() -> list[RolloutRecord]:
+            played = judge(processes.share(requests), trainer)
+            return processes.joined([rollout.record for rollout in played])
+
+        progress.validate = validate
 
     try:
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
@@ -171,7 +182,23 @@ def train(
     return log
 
 
-def _store_reference(model: PreTrainedModel, settings: Settings) -> None:
+def _check_processes(settings: Settings, processes: Processes) -> None:
+    """Refuse what several processes cannot share.
+
+    Raises:
+        ConfigurationError: If a batch cannot be shared out evenly, or the engine is for a single process.
+    """
+    share = processes.count * settings.micro_batch * settings.updates_per_batch
+    if settings.groups * settings.group_size % share:
+        raise ConfigurationError(
+            f"in {processes.count} processes, groups * group_size (now {settings.groups * settings.group_size}) must "
+            f"be a multiple of {processes.count} * micro_batch * updates_per_batch, which is {share}"
+        )
+    if processes.count > 1 and settings.engine == "vllm":
+        raise ConfigurationError("the engine 'vllm' is for a single process; with several use the engine 'auto'")
+
+
+def _store_reference(model: PreTrainedModel, settings: Settings, processes: Processes) -> None:
     """Write the model to the disk if it does not stand there as it was loaded.
 
     TRL reads the reference of the KL term from where the model says that it comes from; a de-quantised model, or one
@@ -182,13 +209,15 @@ def _store_reference(model: PreTrainedModel, settings: Settings) -> None:
     if is_plain or is_hub_id(settings.model):
         return
     reference = Path(settings.out, "reference")
-    model.save_pretrained(reference)
+    if processes.is_main:
+        model.save_pretrained(reference)
+    processes.wait()
     model.config._name_or_path = str(reference)
 
 
-def _trainer_config(settings: Settings) -> GRPOConfig:
-    """Return TRL's configuration."""
-    passes = settings.groups * settings.group_size // settings.micro_batch
+def _trainer_config(settings: Settings, processes: int = 1) -> GRPOConfig:
+    """Return TRL's configuration for one of several processes that share each batch."""
+    passes = settings.groups * settings.group_size // (settings.micro_batch * processes)
     longest = [stage.max_completion_tokens or settings.max_completion_tokens for stage in settings.stages]
     return GRPOConfig(
         output_dir=settings.out,
@@ -213,7 +242,8 @@ def _trainer_config(settings: Settings) -> GRPOConfig:
         max_completion_length=max(longest),
         bf16=settings.bf16,
         gradient_checkpointing=settings.gradient_checkpointing,
-        use_cpu=not torch.cuda.is_available(),
+        use_cpu=on_cpu(),
+        ddp_find_unused_parameters=False,  # all are used, and looking for them takes time
         logging_steps=1,
         save_steps=settings.checkpoint_every * settings.updates_per_batch,
         save_total_limit=settings.keep_checkpoints,

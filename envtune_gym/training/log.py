@@ -54,6 +54,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         settings: The run's settings as YAML, written beside the logs.
         resumed: The update that the run goes on from; what was logged after it is dropped. None: from the start.
         guard: What skips updates; its count is written.
+        quiet: Take everything in, but show and write nothing, as the log of another process does.
 
     Attributes:
         updates: What has been logged of each update, since the run began or went on.
@@ -62,11 +63,15 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
     """
 
     def __init__(
-        self, out: Path, settings: str = "", resumed: int | None = None, guard: FiniteGradients | None = None
+        self,
+        out: Path,
+        settings: str = "",
+        resumed: int | None = None,
+        guard: FiniteGradients | None = None,
+        *,
+        quiet: bool = False,
     ) -> None:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / SETTINGS_FILE).write_text(settings, encoding="utf-8")
-        self.console = Console()
+        self.console = Console(quiet=quiet)
         self.updates: list[dict[str, Any]] = []
         self.validations: list[dict[str, Any]] = []
         self.rollouts: list[RolloutRecord] = []
@@ -74,6 +79,11 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self._step = resumed or 0
         self._stage = ""
         self._began = self._seconds = 0.0
+        self._files: dict[str, Path] = {}
+        if quiet:
+            return
+        out.mkdir(parents=True, exist_ok=True)
+        (out / SETTINGS_FILE).write_text(settings, encoding="utf-8")
         self._files = {name: out / f"{name}.jsonl" for name in ("updates", "rollouts", "validations")}
         for file in self._files.values():
             _keep_until(file, self._step)
@@ -147,6 +157,8 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         return sum(values) / len(values) if values else 0.0
 
     def _write(self, name: str, entries: Sequence[Mapping[str, Any]]) -> None:
+        if name not in self._files:
+            return
         with self._files[name].open("a", encoding="utf-8") as stream:
             stream.writelines(json.dumps(_finite(entry)) + "\n" for entry in entries)
 

@@ -1,7 +1,7 @@
 """The curriculum's progress while training: what it is told, when it advances, and how a checkpoint keeps it.
 
 All of it happens when the updates from one batch of rollouts are done and before the next batch is played, so that a
-group of rollouts never sees a change.
+group of rollouts never sees a change. Of several processes the main one decides, and the others take over its state.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.rollout import RolloutRecord
 from envtune_gym.training.log import RunLog
+from envtune_gym.training.processes import Processes
 from envtune_gym.training.settings import Settings, StageSettings
 from envtune_gym.training.trainer import STATE_FILE, EnvtuneTrainer, write_state
 from envtune_gym.wrappers import CurriculumWrapper
@@ -35,8 +36,9 @@ class Stages(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         log: Where validations and changes of stage are written.
         guard: Its count of skipped updates is kept with the state.
         on_enter: Called with each stage that begins, the first one included.
+        processes: Those that train together.
         trainer: The trainer; set when it is there.
-        validate: Plays the validation tasks; None: there is no validation.
+        validate: Plays the validation tasks, in all processes together; None: there is no validation.
         batches_in_stage: Batches of rollouts that the present stage has had.
     """
 
@@ -45,6 +47,7 @@ class Stages(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
     log: RunLog
     guard: FiniteGradients
     on_enter: Callable[[StageSettings], None]
+    processes: Processes
     trainer: EnvtuneTrainer | None = None
     validate: Callable[[], Sequence[RolloutRecord]] | None = None
     batches_in_stage: int = 0
@@ -79,6 +82,7 @@ class Stages(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         Raises:
             TrainingError: If it cannot be written.
         """
+        self.processes.wait()  # each writes files of its own
         if not state.is_world_process_zero:
             return
         try:
@@ -102,13 +106,15 @@ class Stages(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
             ConfigurationError: If it is not a state of this run's stages.
         """
         try:
-            state = json.loads((checkpoint / STATE_FILE).read_text(encoding="utf-8"))
-            self.curriculum.load_state_dict(state["curriculum"])
-            self.batches_in_stage = int(state["batches_in_stage"])
-            self.guard.skipped = int(state["skipped_updates"])
+            self._take_over(json.loads((checkpoint / STATE_FILE).read_text(encoding="utf-8")))
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(f"cannot go on from {checkpoint}: {error}") from error
         self.on_enter(self.stage)
+
+    def _take_over(self, state: dict[str, Any]) -> None:
+        self.curriculum.load_state_dict(state["curriculum"])
+        self.batches_in_stage = int(state["batches_in_stage"])
+        self.guard.skipped = int(state["skipped_updates"])
 
     def _end_batch(self, update: int, batch: int) -> None:
         before = self.stage
@@ -121,6 +127,9 @@ class Stages(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
             self.curriculum.record(accuracy=accuracy)
         if self.stage is before and before.batches is not None and self.batches_in_stage >= before.batches:
             self.curriculum.advance()
+        decided = self.processes.from_main(self.state_dict())
+        if not self.processes.is_main:
+            self._take_over(decided)
         if self.stage is not before:
             self.batches_in_stage = 0
             self.on_enter(self.stage)

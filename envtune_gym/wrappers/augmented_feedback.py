@@ -135,7 +135,9 @@ class AugmentedFeedbackWrapper(EnvtuneWrapper):
         """Return the hint for each text of the last step: each result, or why the message could not be read."""
         if self._automatic is not None:
             hints = self._automatic.of_step(episode, self.level)
-            return hints if not _unread(episode) else [None]
+            if not _unread(episode):
+                return hints
+            # What is wrong with a message concerns its format and no tool: it is explained as it always is.
         return [text_of(hint) for hint in explain_step(episode, self.book, self.level)]
 
     def _texts(self, episode: Episode) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
 from envtune_gym import TaskSet
-from envtune_gym.curriculum import AdvanceRule, Stage
+from envtune_gym.curriculum import ADAPTIVE_STAGE, PAPER_STAGES, AdvanceRule, Stage
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.wrappers import CurriculumWrapper, ProgressRewardWrapper
 
@@ -203,3 +203,43 @@ def test_vector_environments_draw_their_own_tasks(many):
     envs.call("advance")
     assert list(envs.reset(seed=1)[1]["stage"]) == ["bare"] * 4
     envs.close()
+
+
+def adaptive():
+    env = gym.make("EnvTune/MathAPI-v0", split="train", categories=["base"])
+    return CurriculumWrapper(env, stages=[PAPER_STAGES[1], ADAPTIVE_STAGE])
+
+
+def test_an_adaptive_stage_draws_what_is_solved_sometimes():
+    env = adaptive()
+    env.advance()
+    for _ in range(60):
+        _, info = env.reset(seed=None)
+        env.record_episode(info["task_id"], float("-t1g" in info["task_id"]))  # level 1 always, the others never
+    drawn = [env.reset(seed=seed)[1]["task_id"] for seed in range(40)]
+    assert len(set(drawn)) > 30
+    before = [kind for kind, weight in env._sampler.weights.items() if weight < 0.1]
+    assert before, "kinds without any spread are drawn less"
+
+
+def test_episodes_played_in_an_adaptive_stage_count_by_themselves():
+    env = adaptive()
+    env.advance()
+    _, info = env.reset(seed=0)
+    for _ in range(info["num_turns"]):
+        env.step("<answer>Done.</answer>")
+    assert env.state_dict()["sampler"] == {info["task_id"].removeprefix("gen-").rpartition("-")[0]: [0.0]}
+
+
+def test_the_state_of_an_adaptive_stage_comes_back_and_another_is_refused():
+    env, other = adaptive(), adaptive()
+    env.advance()
+    for _ in range(30):
+        _, info = env.reset()
+        env.record_episode(info["task_id"], 1.0)
+    state = json.loads(json.dumps(env.state_dict()))
+    other.load_state_dict(state)
+    assert [env.reset()[1]["task_id"] for _ in range(5)] == [other.reset()[1]["task_id"] for _ in range(5)]
+    with pytest.raises(ConfigurationError, match="no kind 'elsewhere'"):
+        other.load_state_dict({**state, "sampler": {"elsewhere": [1.0]}})
+    assert other.stage == ADAPTIVE_STAGE

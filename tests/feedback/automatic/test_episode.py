@@ -50,3 +50,13 @@ def test_off_shows_what_the_environment_shows(tasks):
     shown, hints, _ = play(tasks[:5], level="off")
     assert hints == 0
     assert not any("hint" in text.lower() for text in shown)
+
+
+def test_a_message_that_cannot_be_read_is_explained_as_with_written_rules():
+    texts = []
+    for hints in (None, "automatic"):
+        env = AugmentedFeedbackWrapper(gym.make("EnvTune/MathAPI-v0"), hints=hints)
+        env.reset(seed=0)
+        texts.append(env.step('<tool_call>[{"name": "add", "arguments": "{}"}]</tool_call>')[0])
+    assert texts[0] == texts[1]
+    assert "Hint: " in texts[0]
