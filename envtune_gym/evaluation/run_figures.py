@@ -82,7 +82,7 @@ FIGURES: dict[str, Figure] = {
     "success": logged("success", "share", "component/verdict"),
     "progress": logged("progress", "share", "component/progress"),
     "format": logged("format", "share", "component/format"),
-    "hint_rate": logged("hints an error", "share", "rollout/hint_rate"),
+    "hint_rate": logged("hint rate", "share", "rollout/hint_rate"),
     "errors": logged("errors a rollout", "number", "rollout/errors"),
     "no_spread": logged("groups without spread", "share", "frac_reward_zero_std"),
     "clip_fraction": logged("clip fraction", "share", "clip_ratio/region_mean"),
@@ -128,9 +128,9 @@ def accuracy_curve(group: RunGroup) -> Curve:
     return _curve((run.validations for run in group.runs), ACCURACY.of)
 
 
-def kinds(groups: Sequence[RunGroup], group_of_figures: str) -> list[str]:
+def kinds(groups: Sequence[RunGroup], kind: str) -> list[str]:
     """Return the names that figures are told apart by: `category` or `domain`."""
-    prefix = f"{group_of_figures}/"
+    prefix = f"{kind}/"
     found = {
         name.removeprefix(prefix).rpartition("/")[0]
         for group in groups

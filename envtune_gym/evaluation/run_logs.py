@@ -6,6 +6,7 @@ A run may still be going on, or have been killed: a last line that was cut off i
 from __future__ import annotations
 
 import json
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -190,7 +191,8 @@ def _joined(updates: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 def _figures(entry: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of an entry; null stands for what was not finite."""
-    return {name: float(value) for name, value in entry.items() if isinstance(value, (int, float))}
+    numbers = {name: float(value) for name, value in entry.items() if isinstance(value, (int, float))}
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
 def _step(entry: Mapping[str, Any]) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,15 @@ class Picture:
     panels: Sequence[Figure]
 
 
+@dataclass(frozen=True)
+class _Mark:
+    """Where a stage begins: the batch, its name if it is to be shown, and the color of the group; gray for several."""
+
+    batch: int
+    label: str
+    color: str
+
+
 def check_matplotlib() -> None:
     """Make sure, before anything is read, that pictures can be drawn.
 
@@ -74,7 +83,8 @@ def pictures(groups: Sequence[RunGroup]) -> list[Picture]:
         *(_by_kind(groups, kind) for kind in ("category", "domain")),
         Picture("costs", "Tokens and seconds of a batch, by phase", [FIGURES[name] for name in costs]),
     ]
-    return [picture for picture in made if picture.panels]
+    shown = [replace(one, panels=[figure for figure in one.panels if _is_known(figure, groups)]) for one in made]
+    return [picture for picture in shown if picture.panels]
 
 
 def draw(picture: Picture, groups: Sequence[RunGroup], directory: Path) -> Path:
@@ -113,6 +123,10 @@ def draw(picture: Picture, groups: Sequence[RunGroup], directory: Path) -> Path:
     return file
 
 
+def _is_known(figure: Figure, groups: Sequence[RunGroup]) -> bool:
+    return any(_curve_of(group, figure).batches for group in groups)
+
+
 def _by_kind(groups: Sequence[RunGroup], kind: str) -> Picture:
     names = kinds(groups, kind)
     panels = [Figure(f"success, {name}", "share", kind_figures(kind, name)["success"].of) for name in names]
@@ -121,31 +135,44 @@ def _by_kind(groups: Sequence[RunGroup], kind: str) -> Picture:
 
 
 def _draw_panel(place: Any, figure: Figure, groups: Sequence[RunGroup]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     place.set_title(_plain(figure.title), fontsize=10)
     place.set_xlabel("batch", fontsize=8)
     place.tick_params(labelsize=8)
     place.grid(alpha=0.3)
     for index, group in enumerate(groups):
-        _draw_curve(
-            place, accuracy_curve(group) if figure is ACCURACY else curve(group, figure), group, f"C{index % 10}"
-        )
+        _draw_curve(place, _curve_of(group, figure), group, _color(index))
     last = max(run.batches[-1].number for group in groups for run in group.runs)
     place.set_xlim(0.5, last + 0.5)
-    place.set_ylim(bottom=min(0.0, place.get_ylim()[0]))
+    place.xaxis.set_major_locator(MaxNLocator(integer=True))
+    least, greatest = place.dataLim.intervaly
+    if least >= 0:
+        top = max(1.05 * greatest, 0.01)
+        place.set_ylim(-0.02 * top, top)
     if figure.unit == "share":
-        place.yaxis.set_major_formatter(lambda value, _: f"{value:.3g}" if value < 0 else f"{100 * value:.3g} %")
-    for batch, names in _stage_marks(groups).items():
-        place.axvline(batch - 0.5, color="gray", linewidth=0.8, linestyle=":")
-        place.text(
-            batch - 0.5,
-            0.99,
-            " " + _plain("/".join(names)),
-            transform=place.get_xaxis_transform(),
-            rotation=90,
-            fontsize=7,
-            color="gray",
-            va="top",
-        )
+        place.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+    for mark in _stage_marks(groups):
+        _draw_mark(place, mark)
+
+
+def _draw_mark(place: Any, mark: _Mark) -> None:
+    place.axvline(mark.batch - 0.5, color=mark.color, alpha=0.6, linewidth=0.8, linestyle=":")
+    place.annotate(
+        _plain(mark.label),
+        (mark.batch - 0.5, 0.98),
+        (2, 0),
+        xycoords=place.get_xaxis_transform(),
+        textcoords="offset points",
+        rotation=90,
+        fontsize=7,
+        color=mark.color,
+        verticalalignment="top",
+    )
+
+
+def _curve_of(group: RunGroup, figure: Figure) -> Curve:
+    return accuracy_curve(group) if figure is ACCURACY else curve(group, figure)
 
 
 def _draw_curve(place: Any, one: Curve, group: RunGroup, color: str) -> None:
@@ -158,14 +185,24 @@ def _draw_curve(place: Any, one: Curve, group: RunGroup, color: str) -> None:
         place.fill_between(one.batches, low, high, color=color, alpha=0.2, linewidth=0)
 
 
-def _stage_marks(groups: Sequence[RunGroup]) -> Mapping[int, list[str]]:
-    """Return the names of the stages that begin with a batch in any run; that all begin with 1 is not marked."""
-    marks: dict[int, dict[str, None]] = {}
-    for group in groups:
-        for run in group.runs:
-            for batch, stage in stage_changes(run)[1:]:
-                marks.setdefault(batch, {})[stage] = None
-    return {batch: list(stages) for batch, stages in sorted(marks.items())}
+def _stage_marks(groups: Sequence[RunGroup]) -> list[_Mark]:
+    """Return where stages begin, the first ones left out; of a group's runs, the earliest bears the name."""
+    colors: dict[tuple[int, str], set[str]] = {}
+    earliest: set[tuple[int, str]] = set()
+    for index, group in enumerate(groups):
+        begins: dict[str, int] = {}
+        for batch, stage in (change for run in group.runs for change in stage_changes(run)[1:]):
+            colors.setdefault((batch, stage), set()).add(_color(index))
+            begins[stage] = min(batch, begins.get(stage, batch))
+        earliest |= {(batch, stage) for stage, batch in begins.items()}
+    return [
+        _Mark(batch, stage if (batch, stage) in earliest else "", found.pop() if len(found) == 1 else "gray")
+        for (batch, stage), found in colors.items()
+    ]
+
+
+def _color(index: int) -> str:
+    return f"C{index % 10}"
 
 
 def _plain(text: str) -> str:

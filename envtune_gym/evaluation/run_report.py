@@ -334,7 +334,7 @@ def _text(cell: Cell, unit: Unit) -> str:
         return f"{cell:,}"
     mean = _number(cell.mean, unit)
     low, high = (_number(value, unit).removesuffix("%") for value in (cell.low, cell.high))
-    return mean if low == high else f"{mean} ({low} to {high})"
+    return mean if low == high else f"{mean} ({low}..{high})"
 
 
 def _number(value: float, unit: Unit) -> str:

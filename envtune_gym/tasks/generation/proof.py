@@ -184,6 +184,8 @@ def _is_news(value: Any, said: Sequence[str], shown: Sequence[str], tool: str, w
     """Tell whether nobody could have known a value: nothing has said it, and the state leaves a choice at least."""
     if is_grounded(value, said, shown, tool, world.domains):
         return False
+    if isinstance(value, str) and any(value.casefold() in text.casefold() for text in (*said, *shown)):
+        return False  # in other letters
     places: dict[str, set[Any]] = {}
     for place, found in _places(world.state(), ""):
         places.setdefault(place, set()).add(found)

@@ -100,6 +100,15 @@ def test_what_is_left_unsaid_must_be_news():
     assert reason(desk(*known, category="miss_param")) == "nothing was left out"
 
 
+def test_what_has_been_shown_in_other_letters_is_not_left_unsaid():
+    turns = ["Show me 4711.", "Search my tickets by a status.", "The status is 'Open'."]
+    seen = [["get_ticket(ticket_id=4711)"], [], ["get_user_tickets(status='Open')"]]
+    assert reason(desk(turns, seen, category="miss_param")) == "nothing was left out"
+    turns = ["Show me 4711.", "Rename it.", "Call it 'loud FAN'."]
+    calls = [["get_ticket(ticket_id=4711)"], [], ["edit_ticket(ticket_id=4711, updates={'title': 'loud FAN'})"]]
+    assert reason(desk(turns, calls, category="miss_param")) == "nothing was left out"
+
+
 def test_what_the_state_alone_tells_is_not_left_unsaid():
     lonely = {**DESK, "ticket_queue": DESK["ticket_queue"][:1]}
     task = desk(["Close my ticket.", "It is 4711."], [[], ["close_ticket(ticket_id=4711)"]], category="miss_param")

@@ -29,10 +29,15 @@ def plans(domains, count, turns=4):
     return found
 
 
+def steps_of(plan):
+    """Return the steps of all turns."""
+    return [step for turn in plan.turns for step in turn]
+
+
 def told_before(plan):
     """Yield each argument of each call with its step and all results before the call."""
     shown = ""
-    for step in (step for turn in plan.turns for step in turn):
+    for step in steps_of(plan):
         for call, result in zip(step.calls, step.results, strict=True):
             for name, value in call.kwargs.items():
                 yield Told(step.goal, step.request, shown), name, value

@@ -6,7 +6,7 @@ from envtune_gym.domains import domain_class
 from envtune_gym.domains._trading_tables import COMPANIES
 from envtune_gym.tasks.goals import goals_of
 
-from .planned import plans, told_before
+from .planned import plans, steps_of, told_before
 
 DOMAIN = "TradingBot"
 NEED_LOGIN = {
@@ -18,10 +18,6 @@ NEED_LOGIN = {
 @pytest.fixture(scope="module")
 def some_plans():
     return plans(DOMAIN, 250)
-
-
-def steps_of(plan):
-    return [step for turn in plan.turns for step in turn]
 
 
 def test_every_tool_and_every_goal_occurs(some_plans):

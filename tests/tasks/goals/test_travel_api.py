@@ -5,7 +5,7 @@ from envtune_gym.domains._travel_tables import AIRPORT_OF_CITY, AIRPORTS
 from envtune_gym.tasks.goals import goals_of
 from envtune_gym.tasks.goals.travel_notes import fare
 
-from .planned import plans, told_before
+from .planned import plans, steps_of, told_before
 
 DOMAIN = "TravelAPI"
 
@@ -13,10 +13,6 @@ DOMAIN = "TravelAPI"
 @pytest.fixture(scope="module")
 def some_plans():
     return plans(DOMAIN, 250)
-
-
-def steps_of(plan):
-    return [step for turn in plan.turns for step in turn]
 
 
 def test_every_tool_and_every_goal_occurs(some_plans):
