@@ -39,6 +39,8 @@ def test_tasks_are_chosen_by_the_same_flags(path):
         ("tasks", "coverage"): SELECTION - {"--tasks", "--seed", "--skip-quarantined"},
         ("tasks", "ladder"): {"--limit", "--seed"},  # of the generated test split, all kinds alike
         ("tasks", "paraphrase"): {"--limit", "--seed"},  # of a file; the seed is the model's
+        ("rollouts",): {"--tasks", "--limit"},  # what is chosen are rollouts
+        ("report",): set(),
         ("mcp",): {"--tasks"},
         ("mcp-proxy",): set(),
     }

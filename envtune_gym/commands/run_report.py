@@ -27,7 +27,7 @@ _REPORT_FILE = "report.md"
 
 
 def report_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Directories of training runs.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Directories of training runs.")],
     out: Annotated[
         Path | None,
         typer.Option(

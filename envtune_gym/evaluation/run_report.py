@@ -101,7 +101,7 @@ def tables(groups: Sequence[RunGroup]) -> list[ReportTable]:
         _outcome_table(groups),
         _training_table(groups),
         _kinds_table(groups, "category", "By category"),
-        _kinds_table(groups, "domain", "By domain (a task counts in each of its domains)"),
+        _kinds_table(groups, "domain", "By domain, where a task counts in each of its domains"),
         _validation_table(groups),
         _costs_table(groups),
     ]
@@ -232,7 +232,7 @@ def _costs_table(groups: Sequence[RunGroup]) -> ReportTable:
         of_a_batch = _cells([run.batches for run in group.runs], _COSTS, ())
         rows.append((group.name, _spread(wholes, _minutes), *of_a_batch, *_cells(wholes, _RATIOS, ())))
     columns = [Column("runs"), Column("minutes in all", "number"), *_columns(_COSTS, ()), *_columns(_RATIOS, ())]
-    title = "Tokens and seconds of a batch, by phase (validations and checkpoints are not in it)"
+    title = "Costs of a batch: tokens and seconds by phase, without validations and checkpoints"
     return ReportTable(title, columns, rows, 1)
 
 

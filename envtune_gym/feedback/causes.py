@@ -158,7 +158,7 @@ def _with_clash(error: ToolError, call: Call, parameters: list[str]) -> ToolErro
     repeated = next((name for name in parameters[: len(call.args)] if name in call.kwargs), None)
     if repeated is not None:
         return replace(error, argument=repeated, value=None)
-    return _with_details(error, given=len(call.args), parameters=parameters)
+    return _with_details(error, parameters=parameters)
 
 
 def _with_suspect(error: ToolError, arguments: Mapping[str, Any]) -> ToolError:

@@ -104,7 +104,7 @@ RULES = (
         code="bad_call",
         category="format_mismatch",
         augmentation="correct_format",
-        error="The call gives {given} values by position, more than the tool {tool} has arguments: {parameters}.",
+        error="The call gives more values by position than the tool {tool} has arguments: {parameters}.",
         actionable=("Make the call again, with each argument once and by its name.",),
     ),
     HintRule(

@@ -6,6 +6,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import torch
+from accelerate.utils import gather_object
+from torch.distributed.tensor import DTensor
 from transformers import TrainerCallback
 
 if TYPE_CHECKING:
@@ -19,7 +21,9 @@ logger = logging.getLogger(__name__)
 class FiniteGradients(TrainerCallback):  # type: ignore[misc]  # transformers is Any to mypy (pyproject.toml)
     """Skips an update whose gradient is not finite.
 
-    Clipping divides all gradients by their common norm, so one that is not finite would spread to every weight.
+    Clipping divides all gradients by their common norm, so one that is not finite would spread to every weight. Where
+    gradients are spread over processes, all skip what one finds. DeepSpeed's gradients are not seen: it makes the
+    update itself, before this is asked.
 
     Attributes:
         skipped: Number of updates skipped so far.
@@ -33,9 +37,16 @@ class FiniteGradients(TrainerCallback):  # type: ignore[misc]  # transformers is
     ) -> None:
         """Drop the gradients if any is not finite."""
         model: torch.nn.Module = kwargs["model"]
-        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-        if all(torch.isfinite(gradient).all() for gradient in gradients):
+        gradients = [_local(parameter.grad) for parameter in model.parameters() if parameter.grad is not None]
+        finite = all(bool(torch.isfinite(gradient).all()) for gradient in gradients)
+        if all(gather_object([finite])):
             return
         model.zero_grad(set_to_none=True)
         self.skipped += 1
         logger.warning("step %d: the gradient is not finite; the update is skipped", state.global_step + 1)
+
+
+def _local(gradient: torch.Tensor) -> torch.Tensor:
+    """Return what this process has of a gradient."""
+    local: torch.Tensor = gradient.to_local() if isinstance(gradient, DTensor) else gradient
+    return local

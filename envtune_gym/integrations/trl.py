@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import torch
 from accelerate.utils import gather_object
+from trl.distributed import DistributedBackend
 from trl.models import unwrap_model_for_generation
 
 from envtune_gym.errors import ConfigurationError, TrainingError
 from envtune_gym.integrations.engine import Engine, Generated
 from envtune_gym.integrations.engines import MakeEngine, engine_maker
 from envtune_gym.integrations.rollout import EpisodeRequest, MakeEnv, Rollout, RolloutConfig, RolloutRecord, play
+from envtune_gym.integrations.sharding import check_sharding, whole_parameters
 from envtune_gym.integrations.statistics import rollout_statistics
 from envtune_gym.integrations.tokens import ChatTemplate, Message
 
@@ -48,8 +50,8 @@ def episode_rows(requests: Iterable[EpisodeRequest]) -> list[dict[str, list[Mess
 class EpisodePlayer:
     """Plays episodes with a trainer's present model, each in an environment of its own.
 
-    Environments are kept and reset from batch to batch, except those whose rollout broke. Models sharded over
-    processes (FSDP, ZeRO-3) are not supported, as the number of forward passes differs between processes.
+    Environments are kept and reset from batch to batch, except those whose rollout broke. Each of several processes
+    plays its own episodes; a model that FSDP 2 shards is made whole meanwhile, ZeRO-3 and FSDP 1 are refused.
 
     Args:
         make_env: Makes an environment, wrappers included.
@@ -97,7 +99,8 @@ class EpisodePlayer:
             trainer: Its model samples the replies at its temperature.
 
         Raises:
-            ConfigurationError: If the token budgets exceed the model's context.
+            ConfigurationError: If the token budgets exceed the model's context, or its parameters cannot be made
+                whole.
             TrainingError: If the memory does not suffice.
         """
         _check_context(trainer, self.config)
@@ -119,12 +122,16 @@ class EpisodePlayer:
 
     def _play(self, rollouts: Sequence[Rollout], trainer: GRPOTrainer) -> float:
         """Play rollouts to their ends; return the seconds that sampling took."""
+        backend = DistributedBackend(trainer.accelerator)
+        check_sharding(backend.zero_stage, backend.fsdp_version)
+        plugin = trainer.accelerator.state.fsdp_plugin if backend.is_fsdp else None
         with (
             unwrap_model_for_generation(
                 trainer.model_wrapped,
                 trainer.accelerator,
                 gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
             ) as model,
+            whole_parameters(model, plugin is None or plugin.reshard_after_forward),
             trainer.accelerator.autocast(),
         ):
             if hasattr(model, "get_base_model"):  # adapters stand within the layers of the model that they wrap

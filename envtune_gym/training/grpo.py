@@ -26,7 +26,7 @@ from trl import GRPOConfig
 from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError, TrainingError
 from envtune_gym.integrations.callbacks import FiniteGradients
-from envtune_gym.integrations.engines import engine_maker
+from envtune_gym.integrations.engines import EngineName, engine_maker
 from envtune_gym.integrations.models import is_hub_id, load_model
 from envtune_gym.integrations.rollout import EpisodeRequest, RolloutConfig, RolloutRecord
 from envtune_gym.integrations.trl import EpisodePlayer, environment_reward, episode_rows, make_rollout_func
@@ -34,7 +34,7 @@ from envtune_gym.registration import MULTI_DOMAIN_ID
 from envtune_gym.training.examples import WorkedExamples
 from envtune_gym.training.layers import file_layers, make_settings, to_yaml
 from envtune_gym.training.log import SETTINGS_FILE, RunLog
-from envtune_gym.training.processes import Processes, on_cpu
+from envtune_gym.training.processes import Processes, on_cpu, with_fsdp
 from envtune_gym.training.settings import LoraSettings, Settings, StageSettings
 from envtune_gym.training.stages import Stages
 from envtune_gym.training.trainer import EnvtuneTrainer, last_checkpoint
@@ -119,7 +119,8 @@ def train(
         tool_role=settings.tool_role,
         batch_size=settings.rollout_batch,
     )
-    make_engine = engine_maker(settings.engine, settings.rollout_batch, torch.bfloat16 if settings.bf16 else None)
+    engine: EngineName = "transformers" if with_fsdp() else settings.engine
+    make_engine = engine_maker(engine, settings.rollout_batch, torch.bfloat16 if settings.bf16 else None)
     player = EpisodePlayer(make_staged_env, tokenizer, limits, follow, make_engine)
 
     def enter(stage: StageSettings) -> None:
@@ -186,7 +187,7 @@ def _check_processes(settings: Settings, processes: Processes) -> None:
     """Refuse what several processes cannot share.
 
     Raises:
-        ConfigurationError: If a batch cannot be shared out evenly, or the engine is for a single process.
+        ConfigurationError: If a batch cannot be shared out evenly, or the engine or adapters do not go with it.
     """
     share = processes.count * settings.micro_batch * settings.updates_per_batch
     if settings.groups * settings.group_size % share:
@@ -196,6 +197,8 @@ def _check_processes(settings: Settings, processes: Processes) -> None:
         )
     if processes.count > 1 and settings.engine == "vllm":
         raise ConfigurationError("the engine 'vllm' is for a single process; with several use the engine 'auto'")
+    if with_fsdp() and (settings.lora is not None or settings.engine == "graph"):
+        raise ConfigurationError("under FSDP all weights are trained, with the engine 'transformers'; use DDP instead")
 
 
 def _store_reference(model: PreTrainedModel, settings: Settings, processes: Processes) -> None:

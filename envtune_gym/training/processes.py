@@ -14,7 +14,7 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list, gather_object
 
-__all__ = ["Processes", "on_cpu"]
+__all__ = ["Processes", "on_cpu", "with_fsdp"]
 
 T = TypeVar("T")
 
@@ -24,7 +24,16 @@ _PATIENCE = timedelta(hours=2)
 
 def on_cpu() -> bool:
     """Tell whether to train on the CPU: there is no GPU, or the launcher says so."""
-    return not torch.cuda.is_available() or os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes")
+    return not torch.cuda.is_available() or _is_set("ACCELERATE_USE_CPU")
+
+
+def with_fsdp() -> bool:
+    """Tell whether the launcher says to shard the model by FSDP."""
+    return _is_set("ACCELERATE_USE_FSDP")
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "").lower() in ("1", "true", "yes")
 
 
 class Processes:

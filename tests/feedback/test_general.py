@@ -84,7 +84,7 @@ def python_hint(ticket_task):
     [
         ("mean(numbers=add(a=1, b=2))", "The argument 'numbers' holds a call."),
         ("get_ticket(ticket_id=add(a=3, b=4))", "The argument 'ticket_id' holds a call."),
-        ("add(1, 2, 3)", "The call gives 3 values by position, more than the tool 'add' has arguments: 'a', 'b'."),
+        ("add(1, 2, 3)", "The call gives more values by position than the tool 'add' has arguments: 'a', 'b'."),
         ("add(1, 2, a=3)", "gives the argument 'a' twice, by position and by name."),
         ("edit_ticket(ticket_id=7, updates=[1])", "There is no ticket 7"),
         ("power(base=2.5, exponent=99999.5)", "could not work with 99999.5 as 'exponent'"),

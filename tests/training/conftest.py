@@ -12,6 +12,24 @@ STAGES = [
 ]
 
 
+def teach(learner, conversation):
+    """Train a model until it can repeat its own part of a conversation; return it."""
+    import torch
+
+    learner.train()
+    ids = torch.tensor([conversation.ids])
+    own = torch.tensor([[0] * len(conversation.prompt_ids) + conversation.mask])
+    optimizer = torch.optim.Adam(learner.parameters(), lr=1e-2)
+    for _ in range(300):
+        loss = learner(input_ids=ids, labels=ids.masked_fill(own == 0, -100)).loss
+        if loss < 0.005:
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return learner
+
+
 @pytest.fixture
 def settings(tokenizer, tmp_path):  # noqa: F811
     """Make the settings of a tiny run: two batches of one group of two, each for two updates; a stage a batch."""

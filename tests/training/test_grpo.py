@@ -26,7 +26,7 @@ from envtune_gym.training import grpo
 from envtune_gym.training.trainer import last_checkpoint
 from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
-from .conftest import STAGES, TASKS
+from .conftest import STAGES, TASKS, teach
 
 CLUMSY = (
     call("get_ticket", ticket_id=99),
@@ -66,18 +66,7 @@ def learnt(settings, run, make_env, tokenizer):
     """Make settings for a model that has learnt a clumsy solution of the tasks, and room to play it."""
     hinting = AugmentedFeedbackWrapper(make_env(tasks=TASKS), level="error")
     (shown,) = run(CLUMSY, task_id="small", envs=[hinting])
-    conversation = shown.conversation
-    model = tiny_model(tokenizer).train()
-    ids = torch.tensor([conversation.ids])
-    own = torch.tensor([[0] * len(conversation.prompt_ids) + conversation.mask])
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for _ in range(300):
-        loss = model(input_ids=ids, labels=ids.masked_fill(own == 0, -100)).loss
-        if loss < 0.005:
-            break
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    model = teach(tiny_model(tokenizer), shown.conversation)
     limits = {"max_completion_tokens": 800, "max_new_tokens": 60, "max_steps": 8}
 
     def make(**changes):

@@ -1,0 +1,231 @@
+"""Two processes train as one does; each test looks at what a single launch of `play_in_processes.py` has left."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl")
+
+import gymnasium as gym
+import torch
+from accelerate.commands.config.config_args import load_config_from_file
+from integrations.helpers import Script, tiny_model
+from transformers import AutoModelForCausalLM
+
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, play
+from envtune_gym.integrations.sharding import check_sharding
+from envtune_gym.integrations.tokens import ChatTemplate
+from envtune_gym.registration import MULTI_DOMAIN_ID
+from envtune_gym.training import grpo
+from envtune_gym.training.processes import Processes
+from envtune_gym.training.trainer import STATE_FILE
+
+from .conftest import TASKS, teach
+from .play_in_processes import ALIKE, RIGHT, SCRIPTED, WRONG, train
+from .play_in_processes import TASKS as ROOMS
+
+ROOT = Path(__file__).parents[2]
+TWO = ROOT / "baselines" / "accelerate" / "ddp.yaml"
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer, tmp_path_factory):
+    """Make a directory with a tiny model that has learnt to look for a ticket in vain, then to open and close one."""
+    env = gym.make(MULTI_DOMAIN_ID, tasks=ALIKE, tool_docs="compact")
+    shown = Rollout(env, ChatTemplate(tokenizer), RolloutConfig(16_000, 10_000), EpisodeRequest(0, "kitchen"))
+    play([shown], Script(tokenizer, [WRONG[0], *RIGHT]))
+    directory = tmp_path_factory.mktemp("model")
+    teach(tiny_model(tokenizer), shown.conversation).save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def out(model, tmp_path_factory):
+    """Launch two processes as the documentation says; return the directory that they wrote to."""
+    out = tmp_path_factory.mktemp("two")
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(TWO), "--main_process_port", "0"]
+    environment = {
+        **os.environ,
+        "ACCELERATE_USE_CPU": "true",
+        "CUDA_VISIBLE_DEVICES": "",
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
+    }
+    script = Path(__file__).with_name("play_in_processes.py")
+    done = subprocess.run(
+        [*launch, str(script), str(model), str(out)], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def seen(out):
+    """What each process saw."""
+    return [json.loads((out / f"process-{index}.json").read_text()) for index in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def alone(model, tmp_path_factory):
+    """What one process sees of the same batches with scripted replies."""
+    return train(model, tmp_path_factory.mktemp("one") / "scripted", SCRIPTED, ROOMS)
+
+
+def lines(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def timeless(entries):
+    """Log entries without what a clock says of them."""
+    return [
+        {name: value for name, value in entry.items() if not name.startswith("seconds/") and "time" not in name}
+        for entry in entries
+    ]
+
+
+def figures(updates):
+    """Numbers of logged updates, less those that TRL weights by micro-batch; two processes share each of these."""
+    left_out = {"stage", "entropy", "kl"}
+    return [{name: value for name, value in update.items() if name not in left_out} for update in timeless(updates)]
+
+
+def test_two_processes_play_the_episodes_of_one_and_hear_of_all(seen, alone):
+    drawn = [record["task_id"] for record in alone["rollouts"]]
+    assert len(drawn) == 4 * 2 * 4
+    assert all(drawn[start] != drawn[start + 4] for start in range(0, 32, 8))  # what `Replies` tells groups apart by
+    for process in seen:
+        assert process["scripted"]["rollouts"] == alone["rollouts"]
+    for number, whole in enumerate(alone["batches"]):
+        shares = [process["scripted"]["batches"][number] for process in seen]
+        assert [len(share["tasks"]) for share in shares] == [4, 4]
+        for name in ("tasks", "messages"):
+            assert [*shares[0][name], *shares[1][name]] == whole[name]
+
+
+def test_two_processes_learn_and_log_what_one_does(seen, alone):
+    whole = figures(alone["updates"])
+    for process in seen:
+        for update, expected in zip(figures(process["scripted"]["updates"]), whole, strict=True):
+            assert update == pytest.approx(expected, rel=1e-3, abs=1e-5)
+        assert timeless(process["scripted"]["validations"]) == timeless(alone["validations"])
+        torch.testing.assert_close(
+            torch.tensor(process["scripted"]["weights"]), torch.tensor(alone["weights"]), atol=1e-4, rtol=0
+        )
+    assert all(update["grad_norm"] > 0.01 and update["rollout/errors"] for update in whole)
+    assert all(0 < validation["accuracy"] < 1 for validation in alone["validations"])
+
+
+@pytest.mark.parametrize("run", ["scripted", "whole", "resumed"])
+def test_processes_agree_to_the_last_bit(seen, run):
+    first, second = (process[run] for process in seen)
+    for name in ("weights", "state", "rollouts"):
+        assert first[name] == second[name]
+    assert timeless(first["validations"]) == timeless(second["validations"])
+
+
+def test_stages_change_for_all_at_once(seen, alone):
+    for process in (seen[0]["scripted"], seen[1]["scripted"], alone):
+        assert [update["stage"] for update in process["updates"]] == ["first", "second", "second", "third"]
+        assert process["state"]["curriculum"]["stage"] == 2
+        assert process["state"]["batches_in_stage"] == 1
+
+
+def test_a_group_that_two_processes_share_is_one_group(seen):
+    for number in range(3):
+        shares = [process["whole"]["batches"][number] for process in seen]
+        assert [len(share["tasks"]) for share in shares] == [2, 2]
+        assert len({task for share in shares for task in share["tasks"]}) == 1
+        assert shares[0]["texts"] != shares[1]["texts"]  # each draws for itself
+        records = seen[0]["whole"]["rollouts"][4 * number : 4 * number + 4]
+        rewards = torch.tensor([record["reward"] for record in records])
+        update = seen[0]["whole"]["updates"][2 * number]
+        assert update["reward"] == pytest.approx(rewards.mean().item(), abs=1e-6)
+        assert update["reward_std"] == pytest.approx(rewards.std().item(), abs=1e-6)
+        assert update["frac_reward_zero_std"] == float(rewards.std() < 1e-8)
+    assert any(update.get("reward_std") for update in seen[0]["whole"]["updates"])
+    solved = [float(record["success"]) for record in seen[0]["whole"]["rollouts"] if record["stage"] == "second"]
+    [told] = seen[0]["whole"]["state"]["curriculum"]["sampler"].values()
+    assert told == solved
+
+
+def test_tokens_are_kept_book_of_in_each_process(seen):
+    for number in range(3):
+        shares = [process["whole"]["batches"][number] for process in seen]
+        own = sum(share["own"] for share in shares)
+        assert [share["items"] for share in shares] == [own, own]
+        assert seen[0]["whole"]["updates"][2 * number]["tokens/generated"] == own
+        for share in shares:
+            assert share["gap"] < 1e-3  # the loss finds the log-probabilities of what was sampled
+            for text, messages in zip(share["texts"], share["messages"], strict=True):
+                assert text.replace("<|im_end|>", "").startswith("".join(messages))
+
+
+def test_a_run_goes_on_as_the_whole_one(seen, out):
+    for process in seen:
+        whole, resumed = process["whole"], process["resumed"]
+        assert resumed["weights"] == whole["weights"]
+        assert resumed["state"] == whole["state"]
+        assert resumed["batches"] == whole["batches"][1:]
+        assert timeless(resumed["updates"]) == timeless(whole["updates"])[2:]
+    for name in ("rollouts", "updates", "validations"):
+        assert timeless(lines(out / "sampled" / f"{name}.jsonl")) == timeless(lines(out / "whole" / f"{name}.jsonl"))
+
+
+def test_one_process_writes(seen, out):
+    assert [len(lines(out / "whole" / f"{name}.jsonl")) for name in ("rollouts", "updates", "validations")] == [
+        12,
+        6,
+        3,
+    ]
+    saved = out / "whole" / "checkpoint-6"
+    assert {"rng_state_0.pth", "rng_state_1.pth", STATE_FILE} <= {path.name for path in saved.iterdir()}
+    weights = [p.detach().flatten() for p in AutoModelForCausalLM.from_pretrained(saved).parameters()]
+    assert torch.cat(weights).tolist() == seen[1]["whole"]["weights"]
+
+
+def test_a_sharded_model_is_whole_while_episodes_are_played(seen):
+    assert [process["sharded"]["passes"] for process in seen] == [[True], [True] * 4]
+    assert all(process["sharded"]["again"] for process in seen)
+    with pytest.raises(ConfigurationError, match="ZeRO-2 or FSDP 2"):
+        check_sharding(zero_stage=3, fsdp_version=None)
+    with pytest.raises(ConfigurationError, match="fsdp_version: 2"):
+        check_sharding(zero_stage=0, fsdp_version=1)
+
+
+def test_an_update_is_skipped_by_all_or_none(seen):
+    assert [process["sharded"]["skipped"] for process in seen] == [[0, 1], [0, 1]]  # only the second saw infinity
+
+
+@pytest.mark.parametrize("file", sorted(TWO.parent.glob("*.yaml")), ids=lambda file: file.stem)
+def test_accelerate_can_read_our_configurations(file):
+    config = load_config_from_file(str(file))
+    assert config.num_processes == 2
+    assert config.mixed_precision == "no"
+
+
+def test_shares_are_dealt_out_and_put_back_in_order(seen):
+    assert [process["joined"] for process in seen] == [list("ABCDE")] * 2
+    assert [process["said"] for process in seen] == ["by process 0"] * 2
+    alone = Processes()
+    assert alone.joined(alone.share("abc")) == ["a", "b", "c"]
+    assert alone.from_main("here") == "here"
+
+
+def test_what_cannot_be_shared_is_refused(settings, monkeypatch):
+    processes = Processes()
+    processes.count = 3
+    monkeypatch.setattr(grpo, "Processes", lambda: processes)
+    with pytest.raises(ConfigurationError, match=r"in 3 processes.* \(now 2\) must be a multiple of .* which is 6"):
+        grpo.train(settings(), TASKS, TASKS)
+    with pytest.raises(ConfigurationError, match="'vllm' is for a single process"):
+        grpo.train(settings(group_size=6, engine="vllm"), TASKS, TASKS)
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    with pytest.raises(ConfigurationError, match="under FSDP all weights are trained"):
+        grpo.train(settings(group_size=6, engine="graph"), TASKS, TASKS)
