@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) --no-deps $(DATA)
 	@touch $@
 
-demo: $(READY)  ## Replay the official tasks, then train a small model for a few GRPO steps on the CPU
+demo: $(READY)  ## Replay the official tasks, then watch a model learn: a tiny one on the CPU, a small one on a GPU
 	$(BIN)/python baselines/demo.py
 
 test: $(READY)  ## Run every test, parity with the official package included
