@@ -125,7 +125,7 @@ def _passes_later(runs: Sequence[_TurnRun], world: World) -> bool:
 
 
 def _check_reads(task: Task, runs: Sequence[_TurnRun]) -> None:
-    """Read what can be read before each call of the ground truth: all turns must pass."""
+    """Read what can be read before each turn: all turns must pass."""
     reads = [Call(name, {}) for name in harmless_reads(task.domains)]
     world = runs[0].before.fork()
     for run in runs:

@@ -245,7 +245,7 @@ class Plan:
         """Run a call of the solution and return its result; one that is not a JSON object gives `{}`.
 
         Raises:
-            Discarded: If the call fails or cannot have been meant, or its random draw depends on the order of calls.
+            Discarded: If the call fails or cannot have been meant.
         """
         step = self.steps[-1]
         if not step.request:
