@@ -76,6 +76,7 @@ class RolloutRecord:
         seed: The seed of the reset.
         reward: Sum of the episode's rewards; 0.0 if it broke.
         success: Whether the benchmark's verdict was valid.
+        error_type: The benchmark's name of what failed first; None if nothing did or the episode was cut off.
         progress: Passed turns divided by the turns of the task.
         turns: Number of finished turns.
         num_turns: Number of turns of the task.
@@ -99,6 +100,7 @@ class RolloutRecord:
     seed: int = 0
     reward: float = 0.0
     success: bool = False
+    error_type: str | None = None
     progress: float = 0.0
     turns: int = 0
     num_turns: int = 0
@@ -211,6 +213,7 @@ class Rollout:
             raise ArithmeticError(f"the environment's reward is {reward}")
         record.reward = total
         record.success = info.get("success", False)
+        record.error_type = info.get("error_type")
         record.turns = len(info["turn_results"])
         record.progress = sum(turn["passed"] for turn in info["turn_results"]) / record.num_turns
         record.format_errors += not info["format_ok"] or "parse_error" in info

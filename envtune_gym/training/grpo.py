@@ -3,7 +3,7 @@
 Each batch takes groups of rollouts, one task a group. The curriculum picks the tasks, the feedback (hints) and the
 reward by stage; `CurriculumWrapper` puts `AugmentedFeedbackWrapper` and the reward wrappers around the environment
 accordingly. What a run leaves in its directory: `checkpoint-*/` (model, optimiser, stage), `settings.yaml`,
-`updates.jsonl`, `rollouts.jsonl` and `validations.jsonl`.
+`updates.jsonl`, `rollouts.jsonl`, `validations.jsonl` and `evaluations.jsonl`.
 
 Launched in several processes (`accelerate launch`), each plays its share of a batch in environments of its own.
 """
@@ -30,8 +30,12 @@ from envtune_gym.integrations.engines import EngineName, engine_maker
 from envtune_gym.integrations.models import is_hub_id, load_model
 from envtune_gym.integrations.rollout import EpisodeRequest, RolloutConfig, RolloutRecord
 from envtune_gym.integrations.trl import EpisodePlayer, environment_reward, episode_rows, make_rollout_func
-from envtune_gym.registration import MULTI_DOMAIN_ID
-from envtune_gym.training.examples import WorkedExamples
+from envtune_gym.training.environment import make_env
+from envtune_gym.training.evaluation import (
+    EVALUATION_STEPS_PER_TURN,
+    all_steps,
+    evaluate,
+)
 from envtune_gym.training.layers import file_layers, make_settings, to_yaml
 from envtune_gym.training.log import SETTINGS_FILE, RunLog
 from envtune_gym.training.processes import Processes, on_cpu, with_fsdp
@@ -45,8 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-VALIDATION_STEPS_PER_TURN = 20
-"""The benchmark's limit."""
 _FIXED = ("seed", "groups", "group_size", "updates_per_batch")
 """What cannot change when a run goes on: the order of its tasks hangs on it."""
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -91,18 +93,8 @@ def train(
     # The environments: one curriculum decides, and the copies that are played in follow it batch by batch.
     stages = [stage.stage() for stage in settings.stages]
 
-    def make_env(tasks: TaskSet, max_steps_per_turn: int) -> gym.Env[str, str]:
-        env: gym.Env[str, str] = gym.make(
-            MULTI_DOMAIN_ID,
-            tasks=tasks,
-            action_format=settings.action_format,
-            tool_docs=settings.tool_docs,
-            max_steps_per_turn=max_steps_per_turn,
-        )
-        return WorkedExamples(env, settings.action_format) if settings.examples else env
-
     def make_staged_env() -> CurriculumWrapper:
-        env = make_env(tasks, settings.max_steps_per_turn)
+        env = make_env(settings, tasks, settings.max_steps_per_turn)
         return CurriculumWrapper(env, stages, settings.rule.rule(), settings.hints)
 
     curriculum = make_staged_env()
@@ -153,9 +145,9 @@ def train(
     # Validation: no hints, the benchmark's limit of steps and its verdict, whatever the stage.
     if validation is not None:
         judge = EpisodePlayer(
-            lambda: make_env(validation, VALIDATION_STEPS_PER_TURN),
+            lambda: make_env(settings, validation, EVALUATION_STEPS_PER_TURN),
             tokenizer,
-            replace(limits, max_steps=_all_steps(validation)),
+            replace(limits, max_steps=all_steps(validation)),
             make_engine=make_engine,
         )
         requests = [EpisodeRequest(settings.seed, task.id) for task in validation]
@@ -180,6 +172,13 @@ def train(
             f"the disk is full ({error}); free some room and go on from {last_checkpoint(Path(settings.out))} "
             "with --resume"
         ) from error
+
+    # What has become of it: held-out tasks, hints off and on, in all processes together.
+    if settings.evaluations:
+        trained = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
+        base = trained.get_base_model() if hasattr(trained, "get_base_model") else trained
+        episodes = evaluate(base, tokenizer, settings, make_engine, processes, f"local:{settings.out}")
+        log.add_evaluations(episodes)
     return log
 
 
@@ -197,6 +196,8 @@ def _check_processes(settings: Settings, processes: Processes) -> None:
         )
     if processes.count > 1 and settings.engine == "vllm":
         raise ConfigurationError("the engine 'vllm' is for a single process; with several use the engine 'auto'")
+    if with_fsdp() and settings.evaluations:
+        raise ConfigurationError("under FSDP nothing is evaluated after training; leave out evaluations")
     if with_fsdp() and (settings.lora is not None or settings.engine == "graph"):
         raise ConfigurationError("under FSDP all weights are trained, with the engine 'transformers'; use DDP instead")
 
@@ -300,8 +301,3 @@ def _checkpoint(settings: Settings, resume: bool) -> Path | None:
 
 def _update_of(checkpoint: Path | None) -> int | None:
     return None if checkpoint is None else int(checkpoint.name.rpartition("-")[2])
-
-
-def _all_steps(tasks: TaskSet) -> int:
-    """Return the most replies that an episode of some tasks can have under the benchmark's limit."""
-    return (VALIDATION_STEPS_PER_TURN + 1) * max(task.num_turns for task in tasks)

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from transformers import TrainerCallback
 
+from envtune_gym.evaluation.runs.records import EvaluatedEpisode, write_episodes
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.rollout import RolloutRecord
 from envtune_gym.integrations.statistics import rollout_statistics
@@ -60,6 +61,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         updates: What has been logged of each update, since the run began or went on.
         validations: Likewise of each validation.
         rollouts: Likewise of each episode.
+        evaluations: The episodes played after training.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self.updates: list[dict[str, Any]] = []
         self.validations: list[dict[str, Any]] = []
         self.rollouts: list[RolloutRecord] = []
+        self.evaluations: list[EvaluatedEpisode] = []
         self._guard = guard or FiniteGradients()
         self._step = resumed or 0
         self._stage = ""
@@ -87,6 +90,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self._files = {name: out / f"{name}.jsonl" for name in ("updates", "rollouts", "validations")}
         for file in self._files.values():
             _keep_until(file, self._step)
+        self._files["evaluations"] = out / "evaluations.jsonl"
 
     def note(self, text: str) -> None:
         """Show a line."""
@@ -107,6 +111,19 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self.validations.append(entry)
         self._write("validations", [entry])
         self.note(f"update {step}: {entry['accuracy']:.1%} of {len(records)} validation tasks solved, hints off")
+
+    def add_evaluations(self, episodes: Sequence[EvaluatedEpisode]) -> None:
+        """Take what the trained model was tested on."""
+        self.evaluations += episodes
+        if "evaluations" in self._files:
+            write_episodes(episodes, self._files["evaluations"])
+        passes: dict[tuple[str, str], list[EvaluatedEpisode]] = {}
+        for episode in episodes:
+            passes.setdefault((episode.run.options["evaluation"], episode.run.feedback), []).append(episode)
+        for (name, feedback), played in passes.items():
+            solved = sum(episode.success for episode in played) / len(played)
+            progress = sum(episode.progress for episode in played) / len(played)
+            self.note(f"{name}, feedback {feedback}: {solved:.1%} of {len(played)} solved, progress {progress:.1%}")
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Start the clock."""

@@ -62,8 +62,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "max_prompt_tokens": 2_560,
         "max_completion_tokens": 2_048,
         "max_new_tokens": 192,
-        "max_steps": 16,
-        "max_steps_per_turn": 5,
+        "max_steps": 16,  # below max_steps_per_turn, at which the verdict is still paid: a turn must end by an answer
         "checkpoint_every": 20,
     },
     # Two cores: a few updates, to see that all parts work together.

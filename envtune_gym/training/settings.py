@@ -16,6 +16,7 @@ from envtune_gym.tasks import CATEGORIES, TaskSet, load_tasks
 
 __all__ = [
     "GROUPS",
+    "EvaluationSettings",
     "LoraSettings",
     "RuleSettings",
     "Settings",
@@ -32,6 +33,20 @@ class _Group(BaseModel):
     """Settings of one subject; unknown ones are refused, and the string under each field is its documentation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+def _as_list(value: Any) -> Any:
+    """Let one source stand for a list of one, and its name for the source."""
+    values = [value] if isinstance(value, (str, Mapping, TaskSettings)) else value
+    if not isinstance(values, (list, tuple)):
+        return values
+    return [{"source": one} if isinstance(one, str) else one for one in values]
+
+
+def _not_empty(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not values:
+        raise ValueError("needs at least one entry")
+    return values
 
 
 class TaskSettings(_Group):
@@ -123,6 +138,21 @@ class ValidationSettings(_Group):
     """what to validate on; by default the split `val` of the first source trained on"""
 
 
+class EvaluationSettings(_Group):
+    """Tasks played after training, under the benchmark's limit of steps; each level of feedback is a pass over them."""
+
+    name: str
+    """what reports call it"""
+    tasks: TaskSettings
+    """the tasks; an endless source needs a limit"""
+    feedback: Annotated[tuple[FeedbackLevel, ...], AfterValidator(_not_empty)] = ("off", "actionable")
+    """levels of feedback"""
+    samples: Count = 1
+    """episodes of each task"""
+    temperature: Annotated[float, Field(ge=0)] = 0.0
+    """sampling temperature; 0 takes the most likely token"""
+
+
 class LoraSettings(_Group):
     """Low-rank adapters in place of full fine-tuning."""
 
@@ -134,20 +164,6 @@ class LoraSettings(_Group):
     """dropout before the adapters"""
     target_modules: tuple[str, ...] | Literal["all-linear"] = "all-linear"
     """names of the layers to adapt"""
-
-
-def _as_list(value: Any) -> Any:
-    """Let one source stand for a list of one, and its name for the source."""
-    values = [value] if isinstance(value, (str, Mapping, TaskSettings)) else value
-    if not isinstance(values, (list, tuple)):
-        return values
-    return [{"source": one} if isinstance(one, str) else one for one in values]
-
-
-def _not_empty(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not values:
-        raise ValueError("needs at least one entry")
-    return values
 
 
 class Settings(_Group):
@@ -185,6 +201,8 @@ class Settings(_Group):
     """when to advance from one stage to the next"""
     validation: ValidationSettings = ValidationSettings()
     """what tells the rule how good the model is"""
+    evaluations: tuple[EvaluationSettings, ...] = ()
+    """what the trained model is tested on"""
 
     batches: Count = 100
     """batches of rollouts"""
@@ -282,6 +300,7 @@ GROUPS: tuple[type[BaseModel], ...] = (
     StageSettings,
     RuleSettings,
     ValidationSettings,
+    EvaluationSettings,
     LoraSettings,
 )
 """All groups of settings, the whole first."""

@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer with two changes: rows are padded on the right, and a checkpoint is whole or not there."""
+"""TRL's GRPOTrainer with two changes: how rows are scored, and that a checkpoint is whole or not there."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
 from envtune_gym.errors import TrainingError
+from envtune_gym.training.scoring import can_share, score_plainly, score_sharing
 
 __all__ = ["STATE_FILE", "EnvtuneTrainer", "last_checkpoint", "write_state"]
 
@@ -23,13 +24,9 @@ Scored = tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]
 
 
 class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (pyproject.toml)
-    """A GRPOTrainer that scores rows padded on the right, and removes a checkpoint that could not be written.
+    """A GRPOTrainer that scores rows as `scoring` does, and removes a checkpoint that could not be written.
 
-    TRL pads prompts on the left and completions on the right, each to the longest of the whole batch of rollouts. Such
-    rows need a mask, under which attention on left padding has given gradients that are not finite, and much of their
-    length is padding. Here each row is moved to the left and each micro-batch cut to its own longest row: causal
-    attention never looks at what is on the right, so no mask is needed. The logits, in tiles and at completion
-    positions only, are TRL's own affair.
+    The logits, in tiles and at completion positions only, are TRL's own affair.
     """
 
     def _get_per_token_logps_and_entropies(
@@ -68,19 +65,15 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
     def _score(
         self, model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor, keep: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        first = mask.int().argmax(1, keepdim=True)  # where a row begins
-        lengths = mask.sum(1, keepdim=True)
-        columns = torch.arange(max(int(lengths.max()), 2), device=ids.device)[None]
-        packed = ids.gather(1, (first + columns).clamp(max=ids.shape[1] - 1))
-        completion = (columns < lengths) & (first + columns >= ids.shape[1] - keep)
+        bare = self.accelerator.unwrap_model(model)
+        bare = bare.get_base_model() if hasattr(bare, "get_base_model") else bare  # adapters stand around it
         with self.accelerator.autocast():
-            output = model(input_ids=packed, labels=packed.masked_fill(~completion, -100), fused_lm_head=True)
-        # Back to TRL's columns; what is said at a position is about the next token. A reference model has no entropy.
-        wanted = torch.arange(ids.shape[1] - keep, ids.shape[1], device=ids.device)[None]
-        places = (wanted - first - 1).clamp(0, output.log_probs.shape[1] - 1)
+            if not self.is_fsdp_enabled and can_share(bare):
+                scores = score_sharing(model, bare, ids, mask, keep)
+            else:
+                scores = score_plainly(model, ids, mask, keep)
         present = mask[:, -keep:].bool()
-        values = (output.log_probs, output.log_probs if output.entropy is None else output.entropy)
-        logps, entropies = (value.float().gather(1, places).masked_fill(~present, 0) for value in values)
+        logps, entropies = (value.float().masked_fill(~present, 0) for value in scores)
         return logps, entropies
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:

@@ -1,0 +1,159 @@
+"""What a model can do: tasks played to their ends, with feedback as it is asked for, under the benchmark's limits.
+
+This is how a trained model is tested, and how one is tested that has yet to be trained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from transformers import set_seed
+
+from envtune_gym import Task, TaskSet
+from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
+from envtune_gym.feedback import FeedbackLevel
+from envtune_gym.integrations.engines import MakeEngine, engine_maker
+from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, RolloutRecord, play
+from envtune_gym.integrations.tokens import ChatTemplate
+from envtune_gym.training.environment import make_env
+from envtune_gym.training.processes import Processes
+from envtune_gym.training.settings import EvaluationSettings, Settings
+from envtune_gym.wrappers import AugmentedFeedbackWrapper
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["EVALUATION_STEPS_PER_TURN", "all_steps", "evaluate", "evaluation_engine"]
+
+EVALUATION_STEPS_PER_TURN = 20
+"""The benchmark's limit."""
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """The tasks of an evaluation, played once under one level of feedback."""
+
+    evaluation: EvaluationSettings
+    feedback: FeedbackLevel
+    tasks: TaskSet
+    run: RunSettings
+
+    def requests(self) -> list[tuple[Task, int]]:
+        """Return each task with each sample's number."""
+        return [(task, sample) for task in self.tasks for sample in range(self.evaluation.samples)]
+
+
+def evaluation_engine(settings: Settings) -> MakeEngine:
+    """Return what makes the engine that the settings name, for evaluations outside of training."""
+    return engine_maker(settings.engine, settings.rollout_batch, torch.bfloat16 if settings.bf16 else None)
+
+
+def evaluate(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    settings: Settings,
+    make_engine: MakeEngine,
+    processes: Processes,
+    policy: str,
+) -> list[EvaluatedEpisode]:
+    """Play all evaluations of some settings; each of several processes plays its share, and all have the results.
+
+    Args:
+        model: The model, on the device that it is to run on.
+        tokenizer: Its tokenizer.
+        settings: Evaluations, format, hints and token budgets.
+        make_engine: Makes what samples the replies.
+        processes: Those that share the work.
+        policy: What the records call the model.
+
+    Raises:
+        DataError: If the data of a source is missing.
+        ConfigurationError: If an evaluation has no task.
+    """
+    template = ChatTemplate(tokenizer, settings.tool_role)
+    episodes: list[EvaluatedEpisode] = []
+    for one in (one for evaluation in settings.evaluations for one in _passes(evaluation, settings, policy)):
+        shared = processes.share(one.requests())
+        set_seed(settings.seed + processes.index)
+        rollouts = [
+            Rollout(
+                AugmentedFeedbackWrapper(
+                    make_env(settings, TaskSet([task]), EVALUATION_STEPS_PER_TURN), one.feedback, settings.hints
+                ),
+                template,
+                _limits(settings, one.tasks),
+                EpisodeRequest(settings.seed, task.id),
+            )
+            for task, _ in shared
+        ]
+        play(rollouts, make_engine(model, {template.end_id}, max(one.evaluation.temperature, 1e-3)))
+        played = [
+            _episode(rollout.record, one, task, sample)
+            for rollout, (task, sample) in zip(rollouts, shared, strict=True)
+        ]
+        episodes += processes.joined(played)
+    return episodes
+
+
+def all_steps(tasks: TaskSet) -> int:
+    """Return the most replies that an episode of some tasks can have under the benchmark's limit."""
+    return (EVALUATION_STEPS_PER_TURN + 1) * max(task.num_turns for task in tasks)
+
+
+def _passes(evaluation: EvaluationSettings, settings: Settings, policy: str) -> list[_Pass]:
+    tasks = evaluation.tasks.load()
+    return [
+        _Pass(
+            evaluation,
+            feedback,
+            tasks,
+            RunSettings(
+                policy=policy,
+                action_format=settings.action_format,
+                feedback=feedback,
+                hints=settings.hints or "",
+                seed=settings.seed,
+                options={"evaluation": evaluation.name, "temperature": evaluation.temperature},
+            ),
+        )
+        for feedback in evaluation.feedback
+    ]
+
+
+def _limits(settings: Settings, tasks: TaskSet) -> RolloutConfig:
+    return RolloutConfig(
+        max_prompt_tokens=settings.max_prompt_tokens,
+        max_completion_tokens=settings.max_completion_tokens,
+        max_new_tokens=settings.max_new_tokens,
+        max_steps=all_steps(tasks),
+        tool_role=settings.tool_role,
+        batch_size=settings.rollout_batch,
+    )
+
+
+def _episode(record: RolloutRecord, one: _Pass, task: Task, sample: int) -> EvaluatedEpisode:
+    return EvaluatedEpisode(
+        task_id=task.id,
+        sample=sample,
+        category=task.category,
+        domains=list(task.domains),
+        source=f"{task.source} {task.source_version}".strip(),
+        num_turns=task.num_turns,
+        turns=record.turns,
+        turns_passed=round(record.progress * task.num_turns),
+        num_steps=record.num_steps,
+        calls=record.calls,
+        errors=record.errors,
+        format_errors=record.format_errors,
+        hints=record.hints,
+        success=record.success,
+        error_type=record.error_type,
+        progress=record.progress,
+        reward=record.reward,
+        truncated_by=record.truncated_by,
+        broken=record.broken,
+        run=one.run,
+        messages=record.messages,
+    )
