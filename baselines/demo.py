@@ -79,9 +79,9 @@ def replay_all(console: Console) -> ReplayReport:
     table = Table("domain")
     for title in ("tasks", "calls", "solved", "progress"):
         table.add_column(title, justify="right")
-    for summary in (*report.domains, report.total):
-        shares = f"{summary.success:.1%}", f"{summary.progress:.1%}"
-        table.add_row(summary.name, f"{summary.tasks:,}", f"{summary.calls:,}", *shares)
+    for group in (*report.summary.domains, report.summary.total):
+        shares = f"{group.accuracy.value:.1%}", f"{group.progress.value:.1%}"
+        table.add_row(group.name, f"{group.tasks:,}", f"{group.calls:,}", *shares)
     console.print(table)
     return report
 

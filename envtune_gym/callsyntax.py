@@ -318,10 +318,13 @@ def _to_hashed(node: ast.Dict | ast.Set) -> Any:
 
 
 def _unsupported(node: ast.expr, reason: str) -> _UnsupportedError:
-    """Say that a piece of Python is not a literal; of a bare name the official executor complains as Python does."""
+    """Say that a piece of Python is not a literal.
+
+    Where Python comes upon a bare name first, as in `x[0]` or `move-file()`, the official executor complains of it.
+    """
     root: ast.expr = node
-    while isinstance(root, (ast.Attribute, ast.Subscript)):
-        root = root.value
+    while isinstance(root, (ast.Attribute, ast.Subscript, ast.BinOp)):
+        root = root.left if isinstance(root, ast.BinOp) else root.value
     official = f"name '{root.id}' is not defined" if isinstance(root, ast.Name) else None
     return _UnsupportedError(node, reason, official)
 

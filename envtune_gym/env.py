@@ -100,8 +100,8 @@ class EnvtuneEnv(gym.Env[str, str]):
         split: `"train"`, `"val"`, `"test"` or `"all"`.
         difficulty: Of generated tasks: a level from 1 to 5, or numbers (`{"turns": 4, "domains": 2}`); None: all.
         action_format: `"tool_call"`, `"python"` or `"openai"`.
-        decoder: `"correct"`, or `"official"` for the benchmark's own with its faults (in the `python` format; the
-            others know but one).
+        decoder: `"correct"`, or `"official"` for the benchmark's own with its faults (in the `python` and `openai`
+            formats; `tool_call` knows but one).
         strict_format: Whether a reply that breaks the format's letter is a parse error.
         offer: `"official"`: withheld tools are not shown but run, excluded ones are on offer. `"strict"`: both
             are refused as unknown. None is `"official"` for official tasks and `"strict"` for others.

@@ -1,8 +1,8 @@
-"""The official prompting decoder, with its faults, and without evaluating anything.
+"""The official decoders of both modes, with their faults, and without evaluating anything.
 
-Reproduces `default_decode_execute_prompting` of `bfcl_eval/model_handler/utils.py` at the pinned version. That
-function turns a message into strings, which the official executor evaluates; this one gives the calls that these
-strings mean. Its faults, which scores depend on:
+Reproduces `default_decode_execute_prompting` and `convert_to_function_call` of `bfcl_eval/model_handler/utils.py` at
+the pinned version. Those functions turn a message into strings, which the official executor evaluates; these here
+give the calls that these strings mean. Faults of the prompting mode, which scores depend on:
 
 - positional arguments are dropped;
 - every unary operator counts as a minus: `+5` is -5, `not True` is -1;
@@ -17,6 +17,12 @@ strings mean. Its faults, which scores depend on:
 - a missing bracket at either end is added, so a list that was cut off after a call runs;
 - a fence that names its language and a thinking part are not understood: the message is an answer.
 
+Of the native function-calling mode:
+
+- names of tools and arguments become source text, so one that is no identifier breaks its call, or makes another;
+- NaN and infinities are written as names that the executor does not know;
+- of a key given twice the last counts.
+
 A string that the executor cannot evaluate is a `BrokenCall`: running it fails with the executor's words, while the
 other calls of the message run.
 
@@ -29,8 +35,9 @@ from __future__ import annotations
 
 import ast
 import itertools
+import json
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from envtune_gym.calls.reply import MAX_CALLS
@@ -43,7 +50,7 @@ from envtune_gym.callsyntax import (
     parse_expression,
 )
 
-__all__ = ["DecodeError", "decode_calls", "execution_strings"]
+__all__ = ["DecodeError", "decode_calls", "decode_functions", "execution_strings", "function_strings"]
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -92,8 +99,39 @@ def decode_calls(text: str) -> list[Call]:
     return [_as_call(execution) for execution in execution_strings(text)]
 
 
+def decode_functions(functions: Iterable[tuple[str, Any]]) -> list[Call]:
+    """Return the calls that the official harness would run for the tool calls of a message.
+
+    Args:
+        functions: For each tool call the name and the arguments: JSON text, or an object.
+
+    Raises:
+        DecodeError: If the official decoder fails on one.
+    """
+    return [_as_call(execution) for execution in function_strings(functions)]
+
+
+def function_strings(functions: Iterable[tuple[str, Any]]) -> list[str]:
+    """Return the strings that the official decoder of the function-calling mode gives to the executor.
+
+    Raises:
+        DecodeError: If the official decoder fails on one.
+    """
+    executions = []
+    for name, arguments in functions:
+        try:
+            values = json.loads(arguments) if isinstance(arguments, str) else arguments
+            if not isinstance(values, dict):
+                raise DecodeError(f"arguments of {name[:40]!r} are no object")
+            written = ",".join([f"{key}={value!r}" for key, value in values.items()])
+        except (ValueError, RecursionError) as error:
+            raise DecodeError(f"arguments of {name[:40]!r} are not JSON: {error}") from None
+        executions.append(f"{name}({written})")
+    return executions
+
+
 def execution_strings(text: str) -> list[str]:
-    """Return the strings that the official decoder gives to the executor.
+    """Return the strings that the official prompting decoder gives to the executor.
 
     Raises:
         DecodeError: If the official decoder fails on the message.

@@ -29,7 +29,7 @@ def parse_action(
     Args:
         text: The message, whatever it holds.
         action_format: The format it is to be read in; the modules of that name say what each takes.
-        decoder: How calls are decoded in the python format; the others know but one way.
+        decoder: How calls are decoded in the python and openai formats; the tool_call format knows but one way.
         strict: Whether a message that breaks the letter of its format is a parse error, as in the paper, instead of
             being taken for what it means.
 
@@ -64,7 +64,7 @@ def _parse(text: str, action_format: ActionFormat, decoder: Decoder) -> Meaning:
     if action_format == "python":
         return python.parse(text, decoder)
     if action_format == "openai":
-        return openai.parse(text)
+        return openai.parse(text, decoder)
     raise ConfigurationError(f"unknown action format {action_format!r}; known: {', '.join(ACTION_FORMATS)}")
 
 

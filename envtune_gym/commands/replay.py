@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +10,12 @@ from typing import Annotated
 import typer
 
 from envtune_gym.calls import ActionFormat, Decoder
-from envtune_gym.commands.output import Json, examples, percent, print_json, print_line, print_table, progress
+from envtune_gym.commands.output import Json, examples, print_json, print_line, print_renderables, progress
 from envtune_gym.commands.selection import Selection, takes_selection
 from envtune_gym.env import Offer
 from envtune_gym.errors import DataError
-from envtune_gym.evaluation import EpisodeRecord, Oracle, RecordedActions, ReplayReport, Summary, replay
+from envtune_gym.evaluation import Oracle, RecordedActions, ReplayReport, replay
+from envtune_gym.evaluation.runs.records import EvaluatedEpisode
 
 __all__ = ["EXAMPLES", "replay_command"]
 
@@ -35,7 +35,9 @@ def replay_command(
         typer.Option(metavar="FILE", help="Recorded actions (.jsonl) to play instead of the ground truth."),
     ] = None,
     action_format: Annotated[ActionFormat, typer.Option(help="Format of the assistant messages.")] = "tool_call",
-    decoder: Annotated[Decoder, typer.Option(help="How calls are decoded in the python format.")] = "correct",
+    decoder: Annotated[
+        Decoder, typer.Option(help="How calls are decoded in the formats python and openai.")
+    ] = "correct",
     offer: Annotated[
         Offer | None, typer.Option(help="What becomes of withheld and excluded tools; by default as the source says.")
     ] = None,
@@ -58,7 +60,7 @@ def replay_command(
         tasks = selection.load_recorded(player.task_ids)
     with _writing(out) as write, progress("replay", len(tasks)) as advance:
 
-        def note(episode: EpisodeRecord) -> None:
+        def note(episode: EvaluatedEpisode) -> None:
             write(episode)
             advance()
 
@@ -72,7 +74,7 @@ def replay_command(
 
 
 @contextlib.contextmanager
-def _writing(path: Path | None) -> Iterator[Callable[[EpisodeRecord], None]]:
+def _writing(path: Path | None) -> Iterator[Callable[[EvaluatedEpisode], None]]:
     """Yield the function that writes an episode to a file, or nowhere; what is written survives an interruption."""
     if path is None:
         yield lambda episode: None
@@ -83,8 +85,8 @@ def _writing(path: Path | None) -> Iterator[Callable[[EpisodeRecord], None]]:
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror or error}") from error
 
-    def write(episode: EpisodeRecord) -> None:
-        file.write(json.dumps(episode.to_dict()) + "\n")
+    def write(episode: EvaluatedEpisode) -> None:
+        file.write(episode.model_dump_json() + "\n")
         file.flush()
 
     with file:
@@ -92,17 +94,8 @@ def _writing(path: Path | None) -> Iterator[Callable[[EpisodeRecord], None]]:
 
 
 def _print_report(report: ReplayReport) -> None:
-    columns = ("", "tasks", "turns", "calls", "success", "progress")
-    total = _row(report.total)
-    print_table("By domain (a task counts in each of its domains)", columns, [*map(_row, report.domains)])
-    print_table("By category", columns, [*map(_row, report.categories), total])
+    print_renderables(report.summary.tables())
     for episode in report.failed[:_FAILURES_SHOWN]:
         print_line(f"failed: {episode.task_id} ({episode.error_type})")
     if len(report.failed) > _FAILURES_SHOWN:
         print_line(f"failed: {len(report.failed) - _FAILURES_SHOWN:,} more; --json lists all")
-    print_line(", ".join(f"{name} {value}" for name, value in report.settings.items()))
-
-
-def _row(summary: Summary) -> tuple[str, int, int, int, str, str]:
-    success, passed = percent(summary.success), percent(summary.progress)
-    return summary.name, summary.tasks, summary.turns, summary.calls, success, passed

@@ -5,6 +5,5 @@ from __future__ import annotations
 from envtune_gym.evaluation.oracle import Oracle
 from envtune_gym.evaluation.recorded import RecordedActions
 from envtune_gym.evaluation.replay import ReplayReport, replay
-from envtune_gym.evaluation.report import EpisodeRecord, Summary
 
-__all__ = ["EpisodeRecord", "Oracle", "RecordedActions", "ReplayReport", "Summary", "replay"]
+__all__ = ["Oracle", "RecordedActions", "ReplayReport", "replay"]

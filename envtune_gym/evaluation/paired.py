@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Interval", "PairedShare", "paired_shares"]
+__all__ = ["Drawn", "Interval", "PairedShare", "ScenarioDraws", "average", "paired_shares"]
 
 _RESAMPLES = 2000
 
@@ -28,6 +28,61 @@ class Interval:
     value: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure, and what it comes to in each draw of the bootstrap.
+
+    Attributes:
+        value: The figure.
+        draws: One figure a draw; not a number where the draw has no case that it rests on.
+    """
+
+    value: float
+    draws: _Floats
+
+    def interval(self) -> Interval:
+        """Return the figure with its interval."""
+        low, high = np.nanquantile(self.draws, (0.025, 0.975))
+        return Interval(self.value, float(low), float(high))
+
+
+class ScenarioDraws:
+    """Draws of whole scenarios, the same for every figure, so that differences of figures are paired.
+
+    Args:
+        scenarios: The scenario of each case; there must be one.
+        seed: Seed of the draws.
+    """
+
+    def __init__(self, scenarios: Sequence[str], seed: int = 0) -> None:
+        names, self._groups = np.unique(np.asarray(scenarios), return_inverse=True)
+        self._drawn = np.random.default_rng(seed).integers(len(names), size=(_RESAMPLES, len(names)))
+        self._number = len(names)
+
+    def mean(self, values: Sequence[float], chosen: Sequence[bool] | None = None) -> Drawn:
+        """Return the mean of a figure over the cases.
+
+        Args:
+            values: The figure of each case.
+            chosen: Which cases count, at least one of them; all by default.
+        """
+        counted = np.ones(len(self._groups)) if chosen is None else np.asarray(chosen, dtype=float)
+        sums = np.bincount(self._groups, weights=counted * np.asarray(values, dtype=float), minlength=self._number)
+        sizes = np.bincount(self._groups, weights=counted, minlength=self._number)
+        with np.errstate(invalid="ignore"):
+            draws = sums[self._drawn].sum(axis=1) / sizes[self._drawn].sum(axis=1)
+        return Drawn(float(sums.sum() / sizes.sum()), draws)
+
+
+def average(figures: Sequence[Drawn]) -> Drawn:
+    """Return the unweighted mean of some figures of the same draws; where a draw lacks one, the mean of the others."""
+    draws = np.array([figure.draws for figure in figures])
+    present = ~np.isnan(draws)
+    with np.errstate(invalid="ignore"):
+        means = np.where(present, draws, 0.0).sum(axis=0) / present.sum(axis=0)
+    return Drawn(sum(figure.value for figure in figures) / len(figures), means)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +112,10 @@ def paired_shares(
         baseline: The condition to compare with.
         seed: Seed of the bootstrap.
     """
-    names, groups = np.unique(np.asarray(scenarios), return_inverse=True)
-    drawn = np.random.default_rng(seed).integers(len(names), size=(_RESAMPLES, len(names)))
-    sizes = np.bincount(groups)
-    draws: dict[str, _Floats] = {}
-    shares: dict[str, float] = {}
-    for condition, values in outcomes.items():
-        sums = np.bincount(groups, weights=np.asarray(values, dtype=float))
-        draws[condition] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-        shares[condition] = float(sums.sum() / sizes.sum())
+    draws = ScenarioDraws(scenarios, seed)
+    shares = {condition: draws.mean(values) for condition, values in outcomes.items()}
+    base = shares[baseline]
     return {
-        condition: PairedShare(
-            _interval(share, draws[condition]),
-            _interval(share - shares[baseline], draws[condition] - draws[baseline]),
-        )
+        condition: PairedShare(share.interval(), Drawn(share.value - base.value, share.draws - base.draws).interval())
         for condition, share in shares.items()
     }
-
-
-def _interval(value: float, draws: _Floats) -> Interval:
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return Interval(value, float(low), float(high))

@@ -100,3 +100,34 @@ def test_a_breach_of_the_letter_is_understood_or_with_strict_refused(text, answe
     reply = parse(text)
     assert (reply.answer, reply.format_ok) == (answer, False)
     assert parse(text, strict=True).error
+
+
+def officially(*functions):
+    entries = [
+        {"id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for index, (name, arguments) in enumerate(functions)
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": entries}
+    return parse_action(json.dumps(message), "openai", decoder="official")
+
+
+def test_official_decoder_makes_source_text_of_names_and_values():
+    reply = officially(("fs.ls", "{}"), ("cat", '{"file name": "a"}'), ("add", '{"a": NaN}'), ("ls", '{"a": true}'))
+    *broken, last = reply.calls
+    assert [call.source() for call in broken] == ["fs.ls()", "cat(file name='a')", "add(a=nan)"]
+    assert [call.fault for call in broken if "name" in call.fault] == [
+        "name 'fs' is not defined",
+        "name 'nan' is not defined",
+    ]
+    assert last == Call("ls", {"a": True})
+    assert [call["function"]["name"] for call in reply.message["tool_calls"]] == ["fs.ls", "cat", "add", "ls"]
+
+
+def test_official_decoder_takes_the_last_of_equal_keys():
+    assert officially(("cd", '{"folder": "a", "folder": "b"}')).calls == (Call("cd", {"folder": "b"}),)
+
+
+@pytest.mark.parametrize("arguments", ["", "null", "[1]", '{"a": 1', "5", '{"a": 1} {}', "[" * 2_000])
+def test_official_decoder_makes_an_answer_of_broken_arguments(arguments):
+    reply = officially(("ls", "{}"), ("cd", arguments))
+    assert (reply.calls, reply.answer) == ((), "")

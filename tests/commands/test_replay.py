@@ -8,16 +8,16 @@ def test_the_report_as_json(envtune_json, task_file):
     assert report["episodes"] == 2
     assert report["failed"] == {}
     assert report["accuracy"] == report["progress"] == {"base": 1.0, "miss_func": 1.0, "average": 1.0}
-    assert [(row["name"], row["tasks"]) for row in report["domains"]] == [("MathAPI", 2), ("TicketAPI", 2)]
+    assert [(row["name"], row["tasks"]) for row in report["by_domain"]] == [("MathAPI", 2), ("TicketAPI", 2)]
     assert report["total"]["calls"] == 6
     assert report["settings"]["offer"] == "strict"
-    assert report["settings"]["feedback"] == "standard"
+    assert report["settings"]["feedback"] == "off"
 
 
 def test_the_report_as_tables(envtune, task_file):
     code, out, _ = envtune("replay", "--tasks", task_file)
     assert code == 0
-    for words in ("TicketAPI", "miss_func", "100.0%", "player oracle", "offer strict"):
+    for words in ("TicketAPI", "miss_func", "100.0%", "policy oracle", "offer strict"):
         assert words in out
 
 
@@ -76,5 +76,5 @@ def test_actions_of_an_unknown_task_are_refused(envtune, task_file, actions):
 @pytest.mark.parametrize("options", [(), ("--action-format", "python", "--decoder", "official")])
 def test_official_ground_truths_are_valid(envtune_json, options):
     report = envtune_json("replay", "--tasks", "bfcl", "--limit", "40", "--seed", "0", *options)
-    assert report["total"]["success"] == report["accuracy"]["average"] == 1.0
+    assert report["total"]["accuracy"]["value"] == report["accuracy"]["average"] == 1.0
     assert report["settings"]["offer"] == "official"
