@@ -26,4 +26,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         sys.stderr.write('error: the command line needs typer and rich; run: pip install "envtune-gym[eval]"\n')
         return 2
+    except KeyboardInterrupt:  # loading takes long enough to be interrupted
+        return 130
     return run(sys.argv[1:] if arguments is None else arguments)

@@ -41,6 +41,9 @@ def test_tasks_are_chosen_by_the_same_flags(path):
         ("tasks", "paraphrase"): {"--limit", "--seed"},  # of a file; the seed is the model's
         ("rollouts",): {"--tasks", "--limit"},  # what is chosen are rollouts
         ("report",): set(),
+        ("score",): {"--tasks"},  # what is scored says which tasks
+        ("compare",): set(),
+        ("view",): {"--tasks", "--limit"},  # what is chosen are episodes
         ("mcp",): {"--tasks"},
         ("mcp-proxy",): set(),
     }
@@ -98,7 +101,7 @@ def test_an_interruption_ends_quietly(tmp_path, ticket_task):
     save_jsonl([ticket_task], file)
     # In a process of its own, for here an interruption could hit a callback that swallows it; again and again, in case.
     code = (
-        "import signal, sys; from envtune_gym.cli import main;"
+        "import signal, sys; from envtune_gym.cli import main; import envtune_gym.commands.bench;"
         "signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT));"
         "signal.setitimer(signal.ITIMER_REAL, 0.5, 5);"
         "sys.exit(main())"

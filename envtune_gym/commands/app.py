@@ -10,7 +10,19 @@ from typing import Annotated
 import typer
 
 from envtune_gym import __version__
-from envtune_gym.commands import bench, hints, mcp, replay, rollouts, run_report, tasks, train
+from envtune_gym.commands import (
+    bench,
+    compare,
+    hints,
+    mcp,
+    replay,
+    rollouts,
+    run_report,
+    score,
+    tasks,
+    train,
+    view,
+)
 from envtune_gym.commands.output import examples
 from envtune_gym.errors import EnvtuneError
 
@@ -33,6 +45,9 @@ app.command("replay", epilog=replay.EXAMPLES)(replay.replay_command)
 app.command("train", epilog=train.EXAMPLES)(train.train_command)
 app.command("rollouts", epilog=rollouts.EXAMPLES)(rollouts.rollouts_command)
 app.command("report", epilog=run_report.EXAMPLES)(run_report.report_command)
+app.command("score", epilog=score.EXAMPLES)(score.score_command)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare_command)
+app.command("view", epilog=view.EXAMPLES)(view.view_command)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench_command)
 app.add_typer(hints.app, name="hints")
 app.add_typer(tasks.app, name="tasks")

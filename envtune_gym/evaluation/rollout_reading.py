@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 from pydantic import BaseModel, Field, ValidationError
 
 from envtune_gym.calls import ActionFormat
 from envtune_gym.errors import ConfigurationError, DataError, EnvtuneError
+from envtune_gym.evaluation.playback import Playback, disagreements, play_again
 from envtune_gym.evaluation.run_logs import read_lines
-from envtune_gym.feedback import FeedbackLevel, HintBook
-from envtune_gym.registration import MULTI_DOMAIN_ID
+from envtune_gym.evaluation.runs.records import RunSettings
+from envtune_gym.feedback import FeedbackLevel
 from envtune_gym.tasks import TaskSet
-from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
 __all__ = [
     "Conversation",
@@ -68,7 +67,7 @@ class Stage:
     tasks: TaskSet
     action_format: ActionFormat = "tool_call"
     max_steps_per_turn: int = 20
-    hints: HintBook | str | None = None
+    hints: str | None = None
 
 
 @dataclass(frozen=True)
@@ -146,29 +145,16 @@ def _play_again(rollout: SavedRollout, stage: Stage) -> Conversation:
         UnknownTaskError: If its task is not there.
         EnvtuneError: If it cannot be played for another reason.
     """
-    task = stage.tasks.get(rollout.task_id)
-    env: gym.Env[str, str] = gym.make(
-        MULTI_DOMAIN_ID,
-        tasks=TaskSet([task]),
+    run = RunSettings(
+        policy="",
         action_format=stage.action_format,
+        feedback=rollout.feedback,
+        hints=stage.hints or "",
         max_steps_per_turn=stage.max_steps_per_turn,
-        disable_env_checker=True,
     )
-    env = AugmentedFeedbackWrapper(env, rollout.feedback, stage.hints)
-    try:
-        _, info = env.reset(seed=rollout.seed, options={"task_id": task.id})
-        said = [Said("user", info["messages"][-1]["content"])]
-        unsent = deque(rollout.messages)
-        over = False
-        while unsent and not over:
-            message = unsent.popleft()
-            _, _, terminated, truncated, info = env.step(message)
-            over = terminated or truncated
-            said += _said(message, info)
-    finally:
-        env.close()
-    said += [Said("assistant", message) for message in unsent]
-    return Conversation(rollout, said, list(_differences(rollout, info, bool(unsent))))
+    playback = play_again(stage.tasks.get(rollout.task_id), rollout.messages, run)
+    notes = list(disagreements(playback, success=rollout.success, turns=rollout.turns))
+    return Conversation(rollout, list(_said(playback)), notes)
 
 
 def without_results(rollout: SavedRollout, why: str) -> Conversation:
@@ -206,24 +192,14 @@ def _checked(place: str, entry: Mapping[str, Any]) -> SavedRollout:
         raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def _said(message: str, info: Mapping[str, Any]) -> Iterator[Said]:
-    """Yield what a step said: the message as it was sent, results, and the next request."""
-    yield Said("assistant", message)
-    official = [result.get("official", result["content"]) for result in info["tool_results"]]
-    if "parse_error" in info:
-        official = [info["parse_error"]]
-    _, *answers = info["messages"]
-    for index, one in enumerate(answers):
-        is_augmented = index < len(official) and one["content"] != official[index]
-        yield Said(one["role"], one["content"], one.get("name", ""), is_augmented)
-
-
-def _differences(rollout: SavedRollout, info: Mapping[str, Any], has_unsent: bool) -> Iterator[str]:
-    """Yield how an episode played again differs from its record: by another version of tasks or environment, say."""
-    if has_unsent:
-        yield "played again, the episode ended before its last messages"
-    success = info.get("success", False)
-    if success != rollout.success:
-        yield f"played again, it was {'solved' if success else 'not solved'}"
-    elif len(info["turn_results"]) != rollout.turns:
-        yield f"played again, {len(info['turn_results'])} turns were finished, not {rollout.turns}"
+def _said(playback: Playback) -> Iterator[Said]:
+    """Yield all that was said, in order."""
+    for turn in playback.turns:
+        request = f"{turn.request}\n\n{turn.note}" if turn.note else turn.request
+        yield Said("user", request, is_augmented=bool(turn.note))
+        for step in turn.steps:
+            yield Said("assistant", step.message)
+            for result in step.results:
+                yield Said(result.role, result.text, result.tool, result.is_augmented)
+    for message in playback.unsent:
+        yield Said("assistant", message)

@@ -1,0 +1,1 @@
+"""Pictures of what happened: runs as one self-contained HTML file, or in the terminal."""
