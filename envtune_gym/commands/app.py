@@ -13,8 +13,10 @@ from envtune_gym import __version__
 from envtune_gym.commands import (
     bench,
     compare,
+    evaluate,
     hints,
     mcp,
+    play,
     replay,
     rollouts,
     run_report,
@@ -45,6 +47,8 @@ app.command("replay", epilog=replay.EXAMPLES)(replay.replay_command)
 app.command("train", epilog=train.EXAMPLES)(train.train_command)
 app.command("rollouts", epilog=rollouts.EXAMPLES)(rollouts.rollouts_command)
 app.command("report", epilog=run_report.EXAMPLES)(run_report.report_command)
+app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.eval_command)
+app.command("play", epilog=play.EXAMPLES)(play.play_command)
 app.command("score", epilog=score.EXAMPLES)(score.score_command)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare_command)
 app.command("view", epilog=view.EXAMPLES)(view.view_command)

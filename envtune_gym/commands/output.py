@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-__all__ = ["Json", "examples", "percent", "print_json", "print_line", "print_table", "progress"]
+__all__ = ["Json", "examples", "percent", "print_json", "print_line", "print_renderables", "print_table", "progress"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
 
@@ -34,6 +34,12 @@ def print_json(data: Any) -> None:
 def print_line(text: str = "") -> None:
     """Print text as it is."""
     _stdout().print(text, soft_wrap=True)
+
+
+def print_renderables(renderables: Iterable[RenderableType]) -> None:
+    """Print what rich can render, such as tables that were made elsewhere."""
+    for renderable in renderables:
+        _stdout().print(renderable)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -8,8 +8,9 @@ A line is a JSON object with `task_id` and one of:
 - `steps`: for each turn the steps, for each step its calls in Python syntax, such as
   `[[["cd(folder='docs')", "ls()"]], []]`. They are written out in the action format, and each turn gets an answer.
 
-Other keys are ignored. `RecordedActions` plays one episode of each task; `read_episodes` admits several. An episode
-that broke before it had a task, with an empty `task_id` and no message, is passed over.
+Where several lines are about one task, `sample` may number them. Other keys are ignored. `RecordedActions` plays one
+episode of each task; `read_episodes` admits several. An episode that broke before it had a task, with an empty
+`task_id` and no message, is passed over.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class RecordedEpisode(BaseModel):
     task_id: str
     messages: list[str] | None = None
     steps: list[list[list[str]]] | None = None
+    sample: int = 0
 
     @model_validator(mode="after")
     def _check_one_form(self) -> Self:

@@ -9,6 +9,7 @@ step checks it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from envtune_gym.errors import ConfigurationError
@@ -23,6 +24,10 @@ ToolRole = Literal["auto", "tool", "user"]
 
 _PROBES = ("done", '<think>look first</think>\n<tool_call>[{"name": "ls", "arguments": {}}]</tool_call>')
 """Replies that a template must leave alone: some drop or reformat the thinking part of earlier turns."""
+
+
+_PROMPTS = 64
+"""Prompts whose tokens are kept: more than the groups of a batch."""
 
 
 class ChatTemplateError(ConfigurationError):
@@ -50,6 +55,7 @@ class ChatTemplate:
         named = "tool" if "tool" in tokenizer.get_chat_template() else "user"
         self.tool_role = named if tool_role == "auto" else tool_role
         self.end_id = int(tokenizer.eos_token_id)
+        self._prompt = lru_cache(_PROMPTS)(lambda text: tuple(self.encode(text)))
         self._check()
 
     def render(self, messages: Sequence[Message]) -> str:
@@ -67,6 +73,10 @@ class ChatTemplate:
     def encode(self, text: str) -> list[int]:
         """Return the tokens of rendered text; the template has put in all special tokens itself."""
         return list(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def encode_prompt(self, text: str) -> list[int]:
+        """Return the tokens of a first prompt; all rollouts of a group have the same one, which is long."""
+        return list(self._prompt(text))
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return what the model wrote, without special tokens."""
@@ -155,7 +165,7 @@ class Conversation:
         """
         self._rendered = self._template.render(messages)
         self._messages = list(messages)
-        self.prompt_ids = self._template.encode(self._rendered)
+        self.prompt_ids = self._template.encode_prompt(self._rendered)
 
     @property
     def ids(self) -> list[int]:
