@@ -1,0 +1,151 @@
+"""An experiment as its YAML file says: task sets, a warm start, settings, and the methods that are compared."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from sft import Args as SftArgs
+from typing_extensions import Self
+
+from envtune_gym import TaskSet, load_tasks
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.tasks import save_jsonl
+from envtune_gym.training.layers import file_layers, make_settings
+from envtune_gym.training.settings import Settings
+
+TASKS = "tasks"
+"""The directory of the task sets, in that of the experiment."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Tasks(_Part):
+    """A task set: the first tasks of a source that involve no other than some domains.
+
+    Attributes:
+        source: `generated` or `bfcl`.
+        split: Which split of it.
+        domains: The domains; empty: all.
+        categories: The categories.
+        levels: Levels of generated tasks.
+        number: How many.
+    """
+
+    source: Literal["generated", "bfcl"] = "generated"
+    split: Literal["train", "val", "test"]
+    domains: tuple[str, ...] = ()
+    categories: tuple[str, ...] | None = None
+    levels: tuple[int, ...] | None = None
+    number: int = Field(ge=1)
+
+    def load(self) -> TaskSet:
+        """Return the tasks."""
+        domains = self.domains or None
+        tasks = load_tasks(self.source, self.categories, self.split, domains, self.levels)
+        return TaskSet(islice((task for task in tasks if not domains or {*task.domains} <= {*domains}), self.number))
+
+
+class Method(_Part):
+    """What is compared: reinforcement through some stages, or supervised training alone.
+
+    Attributes:
+        stages: Stages, as in the settings of `envtune train`.
+        settings: Other settings that this method changes.
+        supervised: In place of reinforcement: arguments of `sft.py`, with which the warm start goes on.
+    """
+
+    stages: list[dict[str, Any]] = Field(default_factory=list)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    supervised: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if bool(self.stages) == (self.supervised is not None):
+            raise ValueError("give either stages or supervised")
+        return self
+
+
+class Experiment(_Part):
+    """An experiment; the names of task sets stand for tasks wherever settings have some.
+
+    Attributes:
+        tasks: Task sets by name.
+        warm_start: Arguments of `sft.py`.
+        settings: Settings of `envtune train` that all methods share.
+        methods: The methods by name.
+        baseline: The method that the others are compared with.
+    """
+
+    tasks: dict[str, Tasks]
+    warm_start: dict[str, Any]
+    settings: dict[str, Any]
+    methods: dict[str, Method]
+    baseline: str
+
+    def method(self, name: str) -> Method:
+        """Return a method.
+
+        Raises:
+            ConfigurationError: If there is none of this name.
+        """
+        if name not in self.methods:
+            raise ConfigurationError(f"unknown method {name!r}; known: {', '.join(self.methods)}")
+        return self.methods[name]
+
+    def make_tasks(self, out: Path) -> str:
+        """Write the task sets that are not there yet, and return a line that says how many tasks they have."""
+        sizes = []
+        for name, tasks in self.tasks.items():
+            file = Path(_file(out, name))
+            if not file.exists():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                save_jsonl(tasks.load(), file)
+            sizes.append(f"{name} {len(load_tasks(str(file)))}")
+        return f"tasks: {', '.join(sizes)}"
+
+    def sft_args(self, changes: dict[str, Any], out: Path, directory: Path, seed: int) -> SftArgs:
+        """Return the arguments of a supervised training."""
+        named = {**changes, "tasks": _file(out, changes["tasks"]), "split": "all"}
+        return SftArgs(**{**named, "out": str(directory), "seed": seed})
+
+    def train_settings(self, name: str, out: Path, directory: Path, model: str, seed: int) -> Settings:
+        """Return the settings of a method."""
+        method = self.method(name)
+        stages = {"stages": method.stages} if method.stages else {}
+        layers = [self.settings, method.settings, stages, {"model": model, "out": str(directory), "seed": seed}]
+        return make_settings([self._with_files(layer, out) for layer in layers], f"method {name}")
+
+    def _with_files(self, value: Any, out: Path) -> Any:
+        """Return settings with the file of a task set wherever its name stands for tasks."""
+        if isinstance(value, dict):
+            return {
+                key: {"source": _file(out, one), "split": "all"}
+                if key == "tasks" and isinstance(one, str)
+                else self._with_files(one, out)
+                for key, one in value.items()
+            }
+        return [self._with_files(one, out) for one in value] if isinstance(value, list) else value
+
+
+def _file(out: Path, name: str) -> str:
+    """Return the file of a task set."""
+    return str(out / TASKS / f"{name}.jsonl")
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read an experiment's file.
+
+    Raises:
+        ConfigurationError: If something in it is wrong.
+    """
+    (content,) = file_layers(path)
+    try:
+        return Experiment.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ConfigurationError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
