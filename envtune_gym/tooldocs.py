@@ -10,13 +10,13 @@ from envtune_gym.domains.base import copy_plain
 from envtune_gym.official import load_tool_docs
 from envtune_gym.tasks.task import Task
 
-__all__ = ["Schemas", "offered_names", "tool_schemas"]
+__all__ = ["SYNTAX_REMARK", "Schemas", "offered_names", "tool_schemas"]
 
 Schemas = dict[str, dict[str, Any]]
 
 _JSON_TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": "string"}
 # The benchmark adds these two to its documentation (the second in function-calling mode only).
-_SYNTAX_REMARK = " Note that the provided function is in Python 3 syntax."
+SYNTAX_REMARK = " Note that the provided function is in Python 3 syntax."
 _FLOAT_REMARK = " This is a float type value."
 
 
@@ -69,7 +69,7 @@ def _official_schema(doc: dict[str, Any], float_remark: bool) -> dict[str, Any]:
         "type": "function",
         "function": {
             "name": doc["name"],
-            "description": doc["description"] + _SYNTAX_REMARK,
+            "description": doc["description"] + SYNTAX_REMARK,
             "parameters": _json_schema(copy_plain(doc["parameters"]), float_remark),
         },
     }

@@ -6,18 +6,21 @@ work, `reply` reads a JSON object out of what a model writes, `journal` is what 
 
 from __future__ import annotations
 
-from envtune_gym.asking.chat import ChatModel, Message, ModelSettings, RefusedRequestError, Writer
+from envtune_gym.asking.chat import ChatModel, Message, ModelSettings, RefusedAccessError, RefusedRequestError, Writer
+from envtune_gym.asking.completion import Completion
 from envtune_gym.asking.crowd import Outcome, ask_all
 from envtune_gym.asking.journal import JournalFile
 from envtune_gym.asking.reply import MalformedReplyError, cut, read_reply
 
 __all__ = [
     "ChatModel",
+    "Completion",
     "JournalFile",
     "MalformedReplyError",
     "Message",
     "ModelSettings",
     "Outcome",
+    "RefusedAccessError",
     "RefusedRequestError",
     "Writer",
     "ask_all",

@@ -1,31 +1,51 @@
 """A language model behind any server that speaks the OpenAI protocol, through the official client.
 
-The client's own retries do what is needed: connection errors, timeouts, 408, 409, 429 and 5xx are tried again, after
-the time that the server's Retry-After asks for (up to two minutes), else with growing pauses.
+Tried again, within limits of number and time, are connection errors, timeouts, and the statuses 408, 409, 429 and 5xx:
+after the time that the server's Retry-After asks for, else with growing pauses. The client's own retries know no limit
+of the time in all, and would not retry an answer that is broken.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import Self
 
+from envtune_gym.asking.completion import Completion, UnreadableAnswerError, read_completion
+from envtune_gym.asking.retrying import PassingFaultError, persist, wanted_pause
+from envtune_gym.asking.transport import TooLongAnswerError, bounded_client
 from envtune_gym.errors import ConfigurationError, ServerError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["ChatModel", "Message", "ModelSettings", "RefusedRequestError", "Writer"]
+__all__ = [
+    "ChatMessage",
+    "ChatModel",
+    "Message",
+    "ModelSettings",
+    "RefusedAccessError",
+    "RefusedRequestError",
+    "Writer",
+]
 
+T = TypeVar("T")
 Message = dict[str, str]
 """A chat message: role and content."""
+ChatMessage = Mapping[str, Any]
+"""A chat message with tool calls, or a function schema."""
 
 _NO_KEY = "none"
+_REFUSED = (400, 413, 422)
+_PASSING = (408, 409, 429)
+_SERVERS_FAULT = 500
+_ENDINGS_BELIEVED = 2
 
 
 class Writer(BaseModel):
@@ -41,6 +61,10 @@ class RefusedRequestError(ServerError):
     """A request that the server refuses for what is in it, such as its length; others may pass."""
 
 
+class RefusedAccessError(ServerError):
+    """A server that would refuse any request: for a key, an address or a model's name that is wrong."""
+
+
 @dataclass(frozen=True)
 class ModelSettings:
     """How a model is asked.
@@ -50,10 +74,13 @@ class ModelSettings:
         base_url: Where the server is, such as `http://localhost:8000/v1`.
         temperature: Sampling temperature; None leaves it to the server.
         seed: Seed of the sampling; None leaves it to the server.
-        max_tokens: Longest reply.
+        max_tokens: Longest reply; None leaves it to the server.
         timeout: Seconds that a reply may take.
         retries: How often a request is tried again.
         key_variable: The environment variable that holds the key; a server without keys needs none.
+        top_p: The share of the most likely tokens that is sampled from; None leaves it to the server.
+        patience: Seconds that a request may take with all its retries.
+        extra: Further fields of the request, such as `{"chat_template_kwargs": {"enable_thinking": False}}`.
 
     Raises:
         ConfigurationError: If the address is not one of HTTP.
@@ -63,10 +90,13 @@ class ModelSettings:
     base_url: str
     temperature: float | None = None
     seed: int | None = None
-    max_tokens: int = 2_048
+    max_tokens: int | None = 2_048
     timeout: float = 120.0
     retries: int = 6
     key_variable: str = "OPENAI_API_KEY"
+    top_p: float | None = None
+    patience: float = 900.0
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the address."""
@@ -107,7 +137,8 @@ class ChatModel:
             base_url=settings.base_url,
             api_key=os.environ.get(settings.key_variable) or _NO_KEY,
             timeout=settings.timeout,
-            max_retries=settings.retries,
+            max_retries=0,
+            http_client=bounded_client(),
         )
 
     async def __aenter__(self) -> Self:
@@ -118,6 +149,10 @@ class ChatModel:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close the connections."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
         await self._client.close()
 
     async def ask(self, messages: Sequence[Message]) -> str:
@@ -127,33 +162,109 @@ class ChatModel:
             RefusedRequestError: If the server refuses this request.
             ServerError: If it cannot be reached, refuses any request, or still fails after all retries.
         """
-        settings = self.settings
-        options: dict[str, Any] = {"temperature": settings.temperature, "seed": settings.seed}
-        options = {name: value for name, value in options.items() if value is not None}
+
+        async def attempt(seconds: float) -> bytes:
+            return await self._exchange(messages, None, self.settings.seed, seconds)
+
         try:
-            answer = await self._client.chat.completions.create(
-                model=settings.model,
-                messages=list(messages),  # type: ignore[arg-type]  # roles are plain strings here
-                max_tokens=settings.max_tokens,
-                **options,
-            )
-        except (self._errors.BadRequestError, self._errors.UnprocessableEntityError) as error:
-            raise RefusedRequestError(self._described(error)) from error
-        except self._errors.APIError as error:
-            raise ServerError(self._described(error)) from error
-        except ValueError:  # an answer that claims to be JSON and is not
+            return read_completion(await self._persist(attempt)).text
+        except UnreadableAnswerError:
             return ""
-        return _content(answer)
+
+    async def complete(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ChatMessage] | None = None, seed: int | None = None
+    ) -> Completion:
+        """Return the model's reply to a conversation.
+
+        An answer that is broken or empty is a fault that may pass. An empty reply that the server says the model
+        itself has ended is taken for what it is when it comes a second time.
+
+        Args:
+            messages: The conversation.
+            tools: Function schemas of the tools on offer; None or empty: the model is offered none, and calls in its
+                answer do not count.
+            seed: Seed of the sampling; None: the settings' one.
+
+        Raises:
+            RefusedRequestError: If the server refuses this request.
+            ServerError: If it cannot be reached, refuses any request, or still fails after all retries.
+        """
+        endings = 0
+
+        async def attempt(seconds: float) -> Completion:
+            nonlocal endings
+            body = await self._exchange(messages, tools, self.settings.seed if seed is None else seed, seconds)
+            try:
+                completion = read_completion(body)
+            except UnreadableAnswerError as error:
+                raise PassingFaultError(self._named(str(error))) from None
+            if not tools:
+                completion = replace(completion, tool_calls=None)
+            if completion.is_empty:
+                endings += completion.is_finished
+                if endings < _ENDINGS_BELIEVED:
+                    raise PassingFaultError(self._named("the reply is empty"))
+            return completion
+
+        return await self._persist(attempt)
+
+    async def _persist(self, attempt: Callable[[float], Awaitable[T]]) -> T:
+        try:
+            return await persist(attempt, self.settings.retries, self.settings.patience)
+        except PassingFaultError as fault:
+            raise ServerError(str(fault)) from fault
+
+    async def _exchange(
+        self,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[ChatMessage] | None,
+        seed: int | None,
+        seconds: float,
+    ) -> bytes:
+        """Ask once; return the body of the answer.
+
+        Raises:
+            PassingFaultError: If it may pass when it is asked again.
+            RefusedRequestError: If the server refuses this request.
+            RefusedAccessError: If it refuses any.
+        """
+        create: Any = self._client.chat.completions.with_raw_response.create
+        asking = create(**self._request(messages, tools, seed))
+        try:
+            answer = await asyncio.wait_for(asking, min(seconds, self.settings.timeout))
+        except self._errors.APIStatusError as error:
+            reason = self._described(error)
+            if error.status_code in _REFUSED:
+                raise RefusedRequestError(reason) from error
+            if error.status_code in _PASSING or error.status_code >= _SERVERS_FAULT:
+                raise PassingFaultError(reason, wanted_pause(error.response.headers)) from error
+            raise RefusedAccessError(reason) from error
+        except (self._errors.APIError, asyncio.TimeoutError, TooLongAnswerError) as error:
+            raise PassingFaultError(self._described(error)) from error
+        content: bytes = answer.http_response.content
+        return content
+
+    def _request(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ChatMessage] | None, seed: int | None
+    ) -> dict[str, Any]:
+        settings = self.settings
+        options = {
+            "temperature": settings.temperature,
+            "top_p": settings.top_p,
+            "seed": seed,
+            "max_tokens": settings.max_tokens,
+        }
+        options = {name: value for name, value in options.items() if value is not None}
+        # What is plain JSON already goes past the client's search for values to convert: in a long conversation with
+        # many tools that takes longer than all else that a request costs.
+        body = {"messages": list(messages), **({"tools": list(tools)} if tools else {}), **settings.extra}
+        return {"model": settings.model, "messages": [], "extra_body": body, **options}
 
     def _described(self, error: Exception) -> str:
-        text = " ".join(str(error).split())
-        return f"{self.settings.writer.host}: {type(error).__name__}: {text[:300]}"
+        cause = error.__cause__ if isinstance(error.__cause__, TooLongAnswerError) else error
+        return self._named(f"{type(cause).__name__}: {cause}")
 
-
-def _content(answer: Any) -> str:
-    """Return the text of an answer; a server may send anything, and the client does not check it."""
-    try:
-        content = answer.choices[0].message.content
-    except (AttributeError, IndexError, TypeError):
-        return ""
-    return content if isinstance(content, str) else ""
+    def _named(self, fault: str) -> str:
+        """Return a fault with the server's name, in one line that does nothing to a terminal."""
+        line = "".join([one if one.isprintable() else "\ufffd" for one in " ".join(fault.split())])
+        return f"{self.settings.writer.host}: {line[:300]}"

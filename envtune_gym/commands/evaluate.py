@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from envtune_gym.calls import ActionFormat, Decoder
+from envtune_gym.calls import ActionFormat, Decoder, DocStyle
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_renderables, progress
 from envtune_gym.commands.running import episode_progress, until_interrupted
 from envtune_gym.commands.selection import Selection, takes_selection
@@ -25,7 +25,7 @@ from envtune_gym.evaluation.rollout_reading import visible
 from envtune_gym.evaluation.runs.choosing import POLICIES, PolicyName, make_policy
 from envtune_gym.evaluation.runs.episode import env_maker
 from envtune_gym.evaluation.runs.files import RunFile
-from envtune_gym.evaluation.runs.policies import Mode, ModelOptions, PolicyMaker
+from envtune_gym.evaluation.runs.policies import Mode, ModelOptions, PolicyMaker, Prompts
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
 from envtune_gym.evaluation.runs.replaying import ReplayMaker
 from envtune_gym.evaluation.runs.runner import EpisodeToPlay, Runner, episodes_to_play
@@ -75,6 +75,13 @@ def eval_command(
         Mode | None,
         typer.Option(help="How a model is told of tools: by function calling (server:) or in the prompt (local:)."),
     ] = None,
+    prompts: Annotated[
+        Prompts | None,
+        typer.Option(help="Whose prompts a model reads: the benchmark's, for its own tasks, or the environment's."),
+    ] = None,
+    tool_docs: Annotated[
+        DocStyle, typer.Option(help="Tools in the environment's prompts: JSON schemas, or a line a tool.")
+    ] = "full",
     temperature: Temperature = None,
     top_p: Annotated[float | None, typer.Option(min=0, max=1, help="Of the sampling; the server's default.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Longest reply; 4,096.")] = None,
@@ -111,6 +118,7 @@ def eval_command(
         top_p=top_p,
         max_tokens=max_tokens,
         sampling_seed=sampling_seed,
+        prompts=prompts,
         timeout=timeout,
         retries=retries,
     )
@@ -132,6 +140,7 @@ def eval_command(
         feedback=feedback,
         hints=hints or "",
         offer=offer or "",
+        tool_docs=tool_docs,
         max_steps_per_turn=max_steps_per_turn,
         seed=selection.seed or 0,
         options=options.settings() if name.is_model else {},

@@ -41,7 +41,7 @@ def report_command(
 
     Runs whose settings differ in nothing but the seed are averaged, with the range from the least to the greatest. The
     tables are printed, and written to report.md with the pictures beside it; --json has the
-    curves too. Of each run, updates.jsonl, validations.jsonl and settings.yaml are read.
+    curves too. Of each run, updates.jsonl, validations.jsonl, evaluations.jsonl and settings.yaml are read.
     """
     if not no_pictures:
         check_matplotlib()

@@ -15,11 +15,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from envtune_gym.errors import ConfigurationError, DataError
+from pydantic import ValidationError
 
-__all__ = ["Batch", "Run", "RunGroup", "group_runs", "read_lines", "read_run", "read_settings"]
+from envtune_gym.errors import ConfigurationError, DataError
+from envtune_gym.evaluation.runs.records import EvaluatedEpisode
+
+__all__ = ["Batch", "Run", "RunGroup", "group_runs", "read_evaluations", "read_lines", "read_run", "read_settings"]
 
 SETTINGS_FILE = "settings.yaml"
+EVALUATIONS_FILE = "evaluations.jsonl"
 _OWN = ("seed", "out")
 """Settings in which runs of one group differ."""
 _SUMMED = ("seconds/loss",)
@@ -53,6 +57,7 @@ class Run:
         validations: Its validations, each as a batch: numbered by the batch that it came after.
         updates: Number of updates.
         skipped: Number of them that were skipped since their gradient was not finite.
+        evaluations: The episodes that the trained model was tested on, as far as it was.
     """
 
     path: Path
@@ -61,6 +66,7 @@ class Run:
     validations: Sequence[Batch]
     updates: int
     skipped: int
+    evaluations: Sequence[EvaluatedEpisode]
 
     @property
     def rollouts(self) -> int | None:
@@ -105,7 +111,27 @@ def read_run(path: Path) -> Run:
         [Batch(bisect_right(begins, _step(one)), str(one.get("stage", "")), _figures(one)) for one in validations],
         len(updates),
         int(_figures(updates[-1]).get("skipped_updates", 0)),
+        read_evaluations(path),
     )
+
+
+def read_evaluations(path: Path) -> list[EvaluatedEpisode]:
+    """Return the episodes that the model in a run's directory was tested on; none if it was not.
+
+    Raises:
+        DataError: If the file cannot be read, or a line is broken or does not say which evaluation it belongs to.
+    """
+    episodes = []
+    for place, entry in read_lines(path / EVALUATIONS_FILE):
+        try:
+            episode = EvaluatedEpisode.model_validate(entry)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        if "evaluation" not in episode.run.options:
+            raise DataError(f"{place}: does not say which evaluation it belongs to")
+        episodes.append(episode)
+    return episodes
 
 
 def read_lines(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,7 +1,7 @@
-"""What training runs came to, in tables: by stage, category, domain and phase.
+"""What training runs came to, in tables: by stage, category, domain and phase, and what their models were tested on.
 
-Each figure is a mean over batches of rollouts, as the log has them. Of several runs that differ in their seed, it is
-the mean of theirs, with the least and the greatest.
+Each figure is a mean: over batches of rollouts, as the log has them, or over the episodes of an evaluation. Of several
+runs that differ in their seed, it is the mean of theirs, with the least and the greatest.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from envtune_gym.evaluation.run_evaluations import tested
 from envtune_gym.evaluation.run_figures import (
     ACCURACY,
     FIGURES,
@@ -103,6 +104,7 @@ def tables(groups: Sequence[RunGroup]) -> list[ReportTable]:
         _kinds_table(groups, "category", "By category"),
         _kinds_table(groups, "domain", "By domain, where a task counts in each of its domains"),
         _validation_table(groups),
+        _evaluations_table(groups),
         _costs_table(groups),
     ]
     return [table for table in made if table.rows]
@@ -223,6 +225,24 @@ def _validation_table(groups: Sequence[RunGroup]) -> ReportTable:
         Column("last", "share"),
     )
     return ReportTable("Validation accuracy (hints off)", columns, rows, 2)
+
+
+def _evaluations_table(groups: Sequence[RunGroup]) -> ReportTable:
+    rows = [
+        (group.name, one.evaluation, one.feedback, one.tasks, one.episodes, one.success, one.progress)
+        for group in groups
+        for one in tested(group)
+    ]
+    columns = (
+        Column("runs"),
+        Column("evaluation"),
+        Column("feedback"),
+        Column("tasks"),
+        Column("episodes", "count"),
+        Column("success", "share"),
+        Column("progress", "share"),
+    )
+    return ReportTable("Evaluation after training, where a task counts in each of its domains", columns, rows, 4)
 
 
 def _costs_table(groups: Sequence[RunGroup]) -> ReportTable:

@@ -48,6 +48,7 @@ def env_maker(tasks: TaskSet, run: RunSettings) -> MakeEnv:
             action_format=run.action_format,
             decoder=run.decoder,
             offer=run.offer or None,
+            tool_docs=run.tool_docs,
             max_steps_per_turn=run.max_steps_per_turn,
             disable_env_checker=True,
         )

@@ -24,6 +24,7 @@ __all__ = [
     "ModelOptions",
     "OracleMaker",
     "PolicyMaker",
+    "Prompts",
     "RandomMaker",
     "Reply",
     "ScriptedPolicy",
@@ -32,6 +33,8 @@ __all__ = [
 
 Mode = Literal["native", "prompting"]
 """How a model is told of tools: by the server's function calling, or in the prompt."""
+Prompts = Literal["auto", "official", "plain"]
+"""Whose prompts a model reads; `auto`: the benchmark's for its own tasks, the environment's for all others."""
 
 
 class Reply(NamedTuple):
@@ -99,6 +102,7 @@ class ModelOptions:
         sampling_seed: Seed of the sampling, from which `episode_seed` makes one for each episode; None: the sampling
             has no seed.
         mode: How the model is told of tools.
+        prompts: Whose prompts it reads.
         concurrency: Episodes in work at a time, and so the most requests that are open.
         timeout: Seconds that a reply may take.
         retries: How often a failed request is tried again.
@@ -111,6 +115,7 @@ class ModelOptions:
     max_tokens: int = 4_096
     sampling_seed: int | None = None
     mode: Mode = "native"
+    prompts: Prompts = "auto"
     concurrency: int = 16
     timeout: float = 120.0
     retries: int = 6

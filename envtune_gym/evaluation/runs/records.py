@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envtune_gym.calls import ActionFormat, Decoder
+from envtune_gym.calls import ActionFormat, Decoder, DocStyle
 from envtune_gym.feedback import FeedbackLevel
 
 __all__ = ["EvaluatedEpisode", "RunSettings", "write_episodes"]
@@ -28,6 +28,7 @@ class RunSettings(BaseModel):
         feedback: Level of feedback.
         hints: The hints: empty for the package's own, `automatic`, or a hint book's path.
         offer: What happened to withheld and excluded tools; empty: by each task's source.
+        tool_docs: How tools are documented in the environment's prompt.
         max_steps_per_turn: The limit of steps in a turn.
         seed: Seed of the run.
         options: What else the policy was given, such as sampling parameters; plain data.
@@ -41,6 +42,7 @@ class RunSettings(BaseModel):
     feedback: FeedbackLevel = "off"
     hints: str = ""
     offer: Literal["", "official", "strict"] = ""
+    tool_docs: DocStyle = "full"
     max_steps_per_turn: int = 20
     seed: int = 0
     options: dict[str, Any] = Field(default_factory=dict)

@@ -201,7 +201,7 @@ def test_a_replay_takes_the_format_from_its_file(tmp_path, recorded):
 
 def test_what_influences_replies_is_a_setting_and_the_servers_address_is_not():
     options = ModelOptions(base_url="http://a/v1", temperature=0.0, retries=3, timeout=4, concurrency=9)
-    assert options.settings() == {"temperature": 0.0, "max_tokens": 4096, "mode": "native"}
+    assert options.settings() == {"temperature": 0.0, "max_tokens": 4096, "mode": "native", "prompts": "auto"}
 
 
 def test_policies_are_made_by_name(ticket_task):

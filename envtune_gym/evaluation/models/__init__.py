@@ -1,0 +1,8 @@
+"""Language models as policies: behind a server, or here in the process."""
+
+from __future__ import annotations
+
+from envtune_gym.evaluation.models.local import LocalMaker, local_policy
+from envtune_gym.evaluation.models.server import ServerMaker, server_policy
+
+__all__ = ["LocalMaker", "ServerMaker", "local_policy", "server_policy"]
