@@ -1,8 +1,8 @@
 r"""Runs an experiment: methods that are to be compared, over several seeds, on as many GPUs as there are.
 
-An experiment is a YAML file (`experiments/`) with task sets, a warm start, settings of `envtune train`, and methods that
-differ in a few of them. A *cell* is a method with a seed. All cells of a seed begin from that seed's warm start, and all
-see the same tasks. Each cell is a process; what is done is kept, so an experiment that was interrupted goes on.
+An experiment is a YAML file (`experiments/`) with task sets, a warm start, settings of `envtune train`, and methods
+that differ in a few of them. A *cell* is a method with a seed. All cells of a seed begin from that seed's warm start,
+and all see the same tasks. Each cell is a process; what is done is kept, so an experiment that was interrupted goes on.
 
 Examples:
   The comparison of the training documentation, three cells at a time on each GPU:

@@ -14,6 +14,7 @@ from sft import Args as SftArgs
 from sft import demonstrations, fine_tune, progress_bars, tokenised, training_tasks
 from transformers import set_seed
 
+from envtune_gym.evaluation.run_logs import read_lines
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, write_episodes
 from envtune_gym.integrations.models import load_model
 from envtune_gym.training.evaluation import evaluate, evaluation_engine
@@ -25,6 +26,7 @@ from envtune_gym.training.trainer import last_checkpoint
 CELL_FILE = "cell.json"
 """Written last: the sign that a cell is done."""
 EPISODES_FILE = "evaluations.jsonl"
+_PHASES = ("generation", "environment", "loss")
 MODEL = "model"
 """The directory of a supervised model, in that of its cell."""
 
@@ -51,18 +53,17 @@ def _reinforce(settings: Settings) -> dict[str, Any]:
     began = time.monotonic()
     log = train(settings, resume=last_checkpoint(Path(settings.out)) is not None)
     whole = time.monotonic() - began
-    phases = ("generation", "environment", "loss")
-    seconds = {name: sum(update.get(f"seconds/{name}", 0.0) for update in log.updates) for name in phases}
-    tokens = {
-        name: sum(update.get(f"tokens/{name}", 0.0) for update in log.updates)
-        for name in ("prompt", "generated", "environment")
-    }
+    updates = [entry for _, entry in read_lines(Path(settings.out, "updates.jsonl"))]  # those before a resumption too
+    seconds, tokens = (
+        {name: sum(update.get(f"{unit}/{name}", 0.0) for update in updates) for name in names}
+        for unit, names in (("seconds", _PHASES), ("tokens", ("prompt", "generated", "environment")))
+    )
     return {
         "training_seconds": round(sum(seconds.values()), 1),
         "whole_seconds": round(whole, 1),
         "phases": {name: round(value, 1) for name, value in seconds.items()},
-        "updates": len(log.updates),
-        "rollouts": len(log.rollouts),
+        "updates": len(updates),
+        "rollouts": settings.batches * settings.groups * settings.group_size,
         "tokens": {name: round(value) for name, value in tokens.items()},
         **_scores(log.evaluations),
     }

@@ -12,11 +12,13 @@ import torch
 from transformers import set_seed
 
 from envtune_gym import Task, TaskSet
+from envtune_gym.evaluation.runs.episode import new_record
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
 from envtune_gym.feedback import FeedbackLevel
 from envtune_gym.integrations.engines import MakeEngine, engine_maker
 from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, RolloutRecord, play
 from envtune_gym.integrations.tokens import ChatTemplate
+from envtune_gym.scoring import FORCE_TERMINATED
 from envtune_gym.training.environment import make_env
 from envtune_gym.training.processes import Processes
 from envtune_gym.training.settings import EvaluationSettings, Settings
@@ -88,7 +90,7 @@ def evaluate(
             )
             for task, _ in shared
         ]
-        play(rollouts, make_engine(model, {template.end_id}, max(one.evaluation.temperature, 1e-3)))
+        play(rollouts, make_engine(model, {template.end_id}, one.evaluation.temperature))
         played = [
             _episode(rollout.record, one, task, sample)
             for rollout, (task, sample) in zip(rollouts, shared, strict=True)
@@ -114,6 +116,8 @@ def _passes(evaluation: EvaluationSettings, settings: Settings, policy: str) -> 
                 action_format=settings.action_format,
                 feedback=feedback,
                 hints=settings.hints or "",
+                tool_docs=settings.tool_docs,
+                max_steps_per_turn=EVALUATION_STEPS_PER_TURN,
                 seed=settings.seed,
                 options={"evaluation": evaluation.name, "temperature": evaluation.temperature},
             ),
@@ -134,26 +138,20 @@ def _limits(settings: Settings, tasks: TaskSet) -> RolloutConfig:
 
 
 def _episode(record: RolloutRecord, one: _Pass, task: Task, sample: int) -> EvaluatedEpisode:
-    return EvaluatedEpisode(
-        task_id=task.id,
-        sample=sample,
-        category=task.category,
-        domains=list(task.domains),
-        source=f"{task.source} {task.source_version}".strip(),
-        num_turns=task.num_turns,
-        turns=record.turns,
-        turns_passed=round(record.progress * task.num_turns),
-        num_steps=record.num_steps,
-        calls=record.calls,
-        errors=record.errors,
-        format_errors=record.format_errors,
-        hints=record.hints,
-        success=record.success,
-        error_type=record.error_type,
-        progress=record.progress,
-        reward=record.reward,
-        truncated_by=record.truncated_by,
-        broken=record.broken,
-        run=one.run,
-        messages=record.messages,
-    )
+    played = {
+        "turns": record.turns,
+        "turns_passed": round(record.progress * task.num_turns),
+        "num_steps": record.num_steps,
+        "calls": record.calls,
+        "errors": record.errors,
+        "format_errors": record.format_errors,
+        "hints": record.hints,
+        "success": record.success,
+        "error_type": None if record.success else record.error_type or FORCE_TERMINATED,
+        "progress": record.progress,
+        "reward": record.reward,
+        "truncated_by": record.truncated_by,
+        "broken": record.broken,
+        "messages": record.messages,
+    }
+    return new_record(task, sample, one.run).model_copy(update=played)
