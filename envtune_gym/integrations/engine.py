@@ -59,12 +59,12 @@ class TransformersEngine:
         model: A causal language model.
         end_ids: Tokens that end a reply.
         temperature: Divides the logits; log-probabilities are those after the division, which is how TRL's loss
-            computes its own.
+            computes its own. At 0 the most likely token is taken, which is certain: its log-probability is 0.
         batch_size: Rows sampled together; bounds the memory.
         dtype: What to compute in, by autocast; None is the model's own.
 
     Raises:
-        ConfigurationError: If the temperature or the batch size is not positive.
+        ConfigurationError: If the temperature is negative, or the batch size not positive.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class TransformersEngine:
         batch_size: int = 64,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if not temperature > 0 or batch_size < 1:
-            raise ConfigurationError("temperature and batch_size must be positive")
+        if not temperature >= 0 or batch_size < 1:
+            raise ConfigurationError("temperature must be 0 or more, batch_size at least 1")
         self._model = model
         self._end_ids = frozenset(end_ids)
         self._temperature = temperature
@@ -138,6 +138,9 @@ class TransformersEngine:
 
     def _draw(self, logits: torch.Tensor) -> tuple[list[int], list[float], list[bool]]:
         """Draw a token for each row; return the tokens, their log-probabilities, and which rows could be drawn."""
+        if self._temperature == 0:
+            finite = torch.isfinite(logits.float().logsumexp(-1)).tolist()
+            return logits.argmax(-1).tolist(), [0.0] * len(finite), finite
         scaled = logits.float() / self._temperature
         finite = torch.isfinite(scaled.logsumexp(-1))
         scaled = torch.where(finite[:, None], scaled, torch.zeros_like(scaled))

@@ -1,9 +1,12 @@
 """An engine for small models on a GPU: static key-value slots, and a decode step replayed as one CUDA graph.
 
 A small model's decode step is bound by the host, which launches hundreds of kernels for it. Here all of them are
-recorded once for a number of rows and a length, and replayed. Prompts are read in packs of similar length, each
-distinct one once, so the rollouts of a group share that work. When half of the rows have ended, the others move
+recorded once for a number of rows and a length, and replayed. When half of the rows have ended, the others move
 together and go on under a smaller graph.
+
+What has been read is not read again: equal prompts are read once, so the rollouts of a group share that work, and a
+conversation stays in its slot between calls, so that the next one reads only what it has grown by, as long as the
+weights are the same.
 
 On the CPU the same code runs without graphs; it is tested there, token for token, against `generate`.
 """
@@ -11,7 +14,8 @@ On the CPU the same code runs without graphs; it is tested there, token for toke
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +23,9 @@ import torch
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import Generated, cache_argument
-from envtune_gym.integrations.slots import ATTENTION, STEPS, Slots, SlotView, attend_slots
+from envtune_gym.integrations.kept_slots import KeptSlots, Seat, weights_mark
+from envtune_gym.integrations.slot_views import ATTENTION, DecodeView, Part, ReadView, register_attention
+from envtune_gym.integrations.slots import STEPS, Slots
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -38,16 +44,21 @@ _Drawn = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 class GraphEngine:
     """Samples from a decoder-only transformers model whose layers all attend to everything.
 
+    A prompt that extends the conversation of an earlier call, token by token, goes on where that one left off, if its
+    slot has not been given to another row since: as many conversations are kept as fit into a batch. Weights that have
+    changed in whatever way are noticed. Other changes of what the model computes, such as adapters switched on or off,
+    are not: `forget` is for them.
+
     Args:
         model: The model; its weights are read at each call of `generate`, so it may be trained in between.
         end_ids: Tokens that end a reply.
-        temperature: Divides the logits, as in `TransformersEngine`.
-        batch_size: Rows decoded together; bounds the memory of the slots.
+        temperature: Divides the logits, or is 0, as in `TransformersEngine`.
+        batch_size: Rows decoded together, and conversations kept; bounds the memory of the slots.
         dtype: What to compute in; None is the model's own. For another one a copy of the weights is kept.
-        prefill_tokens: The most tokens that are read in one pass.
+        prefill_tokens: The most tokens that are read in one pass, counted as if padded to the longest part.
 
     Raises:
-        ConfigurationError: If a number is not positive, or the model has layers of another kind.
+        ConfigurationError: If a number makes no sense, or the model has layers of another kind.
     """
 
     def __init__(
@@ -59,10 +70,10 @@ class GraphEngine:
         dtype: torch.dtype | None = None,
         prefill_tokens: int = 131_072,
     ) -> None:
-        if not temperature > 0 or batch_size < 1 or prefill_tokens < 1:
-            raise ConfigurationError("temperature, batch_size and prefill_tokens must be positive")
+        if not temperature >= 0 or batch_size < 1 or prefill_tokens < 1:
+            raise ConfigurationError("temperature must be 0 or more, batch_size and prefill_tokens at least 1")
         _check_layers(model)
-        _register_attention()
+        register_attention()
         self._source = model
         self._model = model if dtype in (None, model.dtype) else copy.deepcopy(model).to(dtype)
         self._end_ids = frozenset(end_ids)
@@ -71,6 +82,8 @@ class GraphEngine:
         self._prefill_tokens = prefill_tokens
         self._cache_name = cache_argument(model)
         self._slots: Slots | None = None
+        self._kept = KeptSlots(_bucket(batch_size))
+        self._mark: list[float] = []
         self._steps: dict[tuple[int, int], Callable[[], None]] = {}
         self._pool: Any = None
 
@@ -86,7 +99,7 @@ class GraphEngine:
             with torch.no_grad(), torch.autocast(self._model.device.type, enabled=False):
                 self._read_weights()
                 longest = max((len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)), default=0)
-                self._slots_for(_length(longest))
+                self._slots_for(self._length(longest))
                 for start in range(0, len(order), self._batch_size):
                     rows = order[start : start + self._batch_size]
                     self._run([prompts[r] for r in rows], [limits[r] for r in rows], [replies[r] for r in rows])
@@ -94,20 +107,54 @@ class GraphEngine:
             self._source.train(training)
         return replies
 
+    def forget(self) -> None:
+        """Read everything anew in the next call."""
+        self._kept.forget()
+
     def _read_weights(self) -> None:
-        """Bring the copy of the weights, if there is one, up to date."""
+        """Bring the copy of the weights, if there is one, up to date; what others have computed is of no use."""
         if self._model is not self._source:
             torch._foreach_copy_(list(self._model.parameters()), list(self._source.parameters()))
+        mark = weights_mark(self._model)
+        if mark != self._mark:
+            self.forget()
+        self._mark = mark
 
     def _run(self, prompts: list[Sequence[int]], limits: list[int], replies: list[Generated]) -> None:
         """Continue the rows of one batch until each has ended, writing into `replies`."""
-        longest = max(len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True))
-        length = _length(longest)
-        size = _bucket(len(prompts))
+        length = self._length(max(len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)))
         slots = self._slots_for(length)
+        seats = self._kept.claim(prompts)
+        self._read(slots, prompts, seats, length)
+        self._decode(slots, limits, replies, length)
+        for prompt, reply, seat in zip(prompts, replies, seats, strict=True):
+            if not reply.error:
+                self._kept.keep(seat.slot, [*prompt, *reply.ids[:-1]])  # the last token has been drawn, but not read
+
+    def _read(self, slots: Slots, prompts: list[Sequence[int]], seats: list[Seat], length: int) -> None:
+        """Read the prompts into their slots, as far as these do not hold them, and draw the first tokens."""
+        logits = torch.empty(len(prompts), self._model.config.vocab_size, device=self._model.device)
+        parts = {row: Part(seat.slot, prompts[row], seat.known) for row, seat in enumerate(seats) if seat.like == row}
+        for rows in _packs({row: part.size for row, part in parts.items()}, self._prefill_tokens):
+            view = ReadView(slots, [parts[row] for row in rows])
+            with self._attending_to_slots():
+                hidden = self._hidden(view.ids, view.positions, view, slots=view)
+            logits[rows] = self._logits(hidden[0, view.last])
+        alike = [row for row, seat in enumerate(seats) if seat.like != row]
+        if alike:
+            like = [seats[row].like for row in alike]
+            longest = max(len(prompts[row]) for row in alike)
+            slots.copy([seats[row].slot for row in alike], [seats[row].slot for row in like], longest)
+            logits[alike] = logits[like]
+        slots.seat([seat.slot for seat in seats], [len(prompt) for prompt in prompts])
+        slots.rewind()
+        slots.put(len(prompts), length, *self._draw(logits))
+
+    def _decode(self, slots: Slots, limits: list[int], replies: list[Generated], length: int) -> None:
+        """Draw tokens until each row has ended; the first ones have been drawn."""
+        size = _bucket(len(replies))
         step = self._step_for(slots, size, length)
-        self._prefill(slots, prompts, length)
-        places = {row: row for row in range(len(prompts))}  # where the reply of a row stands, while it goes on
+        places = {row: row for row in range(len(replies))}  # where the reply of a row stands, while it goes on
         steps = 1
         while True:
             tokens, logprobs, finite = slots.look(steps)
@@ -121,32 +168,11 @@ class GraphEngine:
             if _bucket(len(places)) < size:
                 size = _bucket(len(places))
                 step = self._step_for(slots, size, length)
-                slots.move_together(list(places.values()), length)
+                slots.move_together(list(places.values()))
                 places = {row: place for place, row in enumerate(places)}
             steps = STEPS
             for _ in range(steps):
                 step()
-
-    def _prefill(self, slots: Slots, prompts: list[Sequence[int]], length: int) -> None:
-        """Read the prompts into the slots, each distinct one once, and draw the first token of each reply."""
-        device = self._model.device
-        rows_of: dict[tuple[int, ...], list[int]] = {}
-        for row, prompt in enumerate(prompts):
-            rows_of.setdefault(tuple(prompt), []).append(row)
-        logits = torch.empty(len(prompts), self._model.config.vocab_size, device=device)
-        for pack in _packs(sorted(rows_of, key=len), self._prefill_tokens):
-            width = len(pack[-1])
-            lengths = torch.tensor([len(prompt) for prompt in pack], device=device)
-            # Padding stands on the right, where causal attention never looks, so no mask is needed.
-            ids = torch.tensor([[*prompt, *[0] * (width - len(prompt))] for prompt in pack], device=device)
-            cache = _dynamic_cache()
-            hidden = self._hidden(ids, torch.arange(width, device=device).expand(len(pack), -1), cache)
-            last = self._logits(hidden[torch.arange(len(pack), device=device), lengths - 1])
-            rows = [row for prompt in pack for row in rows_of[prompt]]
-            source = [index for index, prompt in enumerate(pack) for _ in rows_of[prompt]]
-            slots.fill(cache, rows, source, lengths)
-            logits[rows] = last[source]
-        slots.put(len(prompts), length, *self._draw(logits))
 
     def _hidden(self, ids: torch.Tensor, positions: torch.Tensor, cache: Any, **options: Any) -> torch.Tensor:
         """Return the output of the last layer; logits are computed where they are wanted."""
@@ -168,28 +194,44 @@ class GraphEngine:
 
     def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self._model.get_output_embeddings()(hidden)
-        return logits.float() / self._temperature
+        return logits.float() / (self._temperature or 1.0)
 
     def _draw(self, logits: torch.Tensor) -> _Drawn:
         finite = torch.isfinite(logits.logsumexp(-1))
+        if self._temperature == 0:
+            return logits.argmax(-1), torch.zeros_like(logits[:, 0]), finite
         logprobs = torch.where(finite[:, None], logits, torch.zeros_like(logits)).log_softmax(-1)
         # The first of exponential clocks with these rates: what `multinomial` draws too, but this can be recorded.
         tokens = (logprobs.exp() / torch.empty_like(logprobs).exponential_()).argmax(-1)
         return tokens, logprobs.gather(1, tokens[:, None])[:, 0], finite
 
+    def _length(self, tokens: int) -> int:
+        """Return the next length of a graph, no further than the model has positions if the rows go no further.
+
+        Rows that have ended are decoded on up to there, and some models look positions up in a table.
+        """
+        positions = getattr(self._model.config, "max_position_embeddings", None) or math.inf
+        return int(max(tokens, min(-(-tokens // _LENGTHS) * _LENGTHS, positions)))
+
     def _slots_for(self, length: int) -> Slots:
         """Return slots with room for a length; longer ones than before make all that was recorded useless."""
-        if self._slots is None or self._slots.length < length:
-            self._steps.clear()
-            self._pool = None  # a pool is gone with the last of its graphs
-            self._slots = None  # its memory goes first
-            self._slots = Slots(self._model, _bucket(self._batch_size), length)
-        return self._slots
+        if self._slots is not None and self._slots.length >= length:
+            return self._slots
+        self._steps.clear()
+        self._pool = None  # a pool is gone with the last of its graphs
+        slots, self._slots = self._slots, None  # growing may fail for want of memory, half-way
+        if slots is None:
+            self.forget()
+            slots = Slots(self._model, _bucket(self._batch_size), length)
+        else:
+            slots.grow(length)
+        self._slots = slots
+        return slots
 
     def _step_for(self, slots: Slots, size: int, length: int) -> Callable[[], None]:
         """Return what decodes one token in each of the first rows."""
         if (size, length) not in self._steps:
-            view = SlotView(slots, size, length)
+            view = DecodeView(slots, size, length)
 
             def step() -> None:
                 with self._attending_to_slots():
@@ -204,7 +246,8 @@ class GraphEngine:
     def _recorded(self, slots: Slots, step: Callable[[], None], length: int) -> Callable[[], None]:
         """Record a step, and return what replays it."""
         kept = [(state, state.clone()) for state in slots.state]
-        slots.positions.fill_(length - 1)  # what the trials write there is overwritten before anyone looks at it
+        slots.seat([], [])  # the trials write into the slot that belongs to no row
+        slots.positions.fill_(length - 1)
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -247,38 +290,21 @@ def _extend(
     return True
 
 
-def _packs(prompts: Sequence[tuple[int, ...]], most: int) -> Iterator[list[tuple[int, ...]]]:
-    """Yield prompts, sorted by length, in packs that have at most so many tokens when padded (or one prompt)."""
-    pack: list[tuple[int, ...]] = []
-    for prompt in prompts:
-        if pack and (len(pack) + 1) * len(prompt) > most:
+def _packs(sizes: Mapping[int, int], most: int) -> Iterator[list[int]]:
+    """Yield rows by size in packs that have at most so many tokens when padded (or one row)."""
+    pack: list[int] = []
+    for row in sorted(sizes, key=lambda row: sizes[row]):
+        if pack and (len(pack) + 1) * sizes[row] > most:
             yield pack
             pack = []
-        pack.append(prompt)
+        pack.append(row)
     if pack:
         yield pack
-
-
-def _length(tokens: int) -> int:
-    """Return the next length of a graph."""
-    return -(-tokens // _LENGTHS) * _LENGTHS
 
 
 def _bucket(number: int) -> int:
     """Return the next power of two, from 8 on: the number of rows of a graph."""
     return max(8, 1 << (number - 1).bit_length())
-
-
-def _dynamic_cache() -> Any:
-    from transformers import DynamicCache
-
-    return DynamicCache()
-
-
-def _register_attention() -> None:
-    from transformers import AttentionInterface
-
-    AttentionInterface.register(ATTENTION, attend_slots)
 
 
 def _check_layers(model: PreTrainedModel) -> None:

@@ -51,15 +51,17 @@ def test_a_reply_ends_with_its_end_token_or_at_its_own_limit(engine_class, model
     assert {len(reply.ids) for reply in replies} > {1, 3}
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1e-4])
 @EACH_ENGINE
-def test_near_zero_temperature_is_greedy_decoding(engine_class, model):
-    replies = engine_class(model, {2}, temperature=1e-4).generate(PROMPTS, [10] * 4)
+def test_at_zero_temperature_decoding_is_greedy(engine_class, model, temperature):
+    replies = engine_class(model, {2}, temperature=temperature).generate(PROMPTS, [10] * 4)
     for prompt, reply in zip(PROMPTS, replies, strict=True):
         ids = torch.tensor([prompt])
         greedy = model.generate(
             ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=10, eos_token_id=2
         )
         assert reply.ids == greedy[0, len(prompt) :].tolist()
+        assert reply.logprobs == pytest.approx([0.0] * len(reply.ids), abs=1e-2)
 
 
 @EACH_ENGINE
@@ -71,11 +73,12 @@ def test_a_seed_gives_the_same_replies(engine_class, model):
     assert engine.generate(PROMPTS, [8] * 4) == first
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1e-4])
 @EACH_ENGINE
-def test_logits_that_are_not_finite_end_their_row_alone(engine_class, model):
+def test_logits_that_are_not_finite_end_their_row_alone(engine_class, model, temperature):
     with torch.no_grad():
         model.model.embed_tokens.weight[31] = torch.nan
-    healthy, _, poisoned, other = engine_class(model, {2}, temperature=1e-4).generate(PROMPTS, [6] * 4)
+    healthy, _, poisoned, other = engine_class(model, {2}, temperature=temperature).generate(PROMPTS, [6] * 4)
     assert poisoned.ids == []
     assert "not finite" in poisoned.error
     assert (healthy.error, other.error) == ("", "")
@@ -89,7 +92,7 @@ def test_the_models_mode_is_put_back(engine_class, model):
     assert model.training
 
 
-@pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": float("nan")}, {"batch_size": 0}])
+@pytest.mark.parametrize("options", [{"temperature": -0.1}, {"temperature": float("nan")}, {"batch_size": 0}])
 @EACH_ENGINE
 def test_bad_options_are_refused(engine_class, model, options):
     with pytest.raises(ConfigurationError):

@@ -1,0 +1,110 @@
+"""What the slots of an engine hold between calls: which tokens, and whether it is still what the model would read."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+
+__all__ = ["KeptSlots", "Seat", "weights_mark"]
+
+_MARKED = 1 << 24
+"""Weights that are marked at a time; bounds the memory that it takes."""
+_TOKEN = array("q").itemsize
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where a row is to be decoded.
+
+    Attributes:
+        slot: Its slot, which no other row of the batch has.
+        known: How many of its tokens the slot holds already; less than all, as the last one must be read anyway.
+        like: The row that is read in its stead, as it has the same tokens; the row itself if it is to be read.
+    """
+
+    slot: int
+    known: int
+    like: int
+
+
+class KeptSlots:
+    """Which tokens each slot holds.
+
+    A row may go on in a slot if its tokens begin with all that the slot holds, compared one by one.
+
+    Args:
+        slots: Number of slots.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self._held: dict[int, bytes] = {}  # oldest first
+
+    def claim(self, prompts: Sequence[Sequence[int]]) -> list[Seat]:
+        """Give each row a slot; what the slot holds is unknown until `keep` says it.
+
+        Rows with the same tokens are read once, in the slot that holds most of them. Rows that nothing is kept of get
+        slots that hold nothing, and then those that have not been used for longest.
+
+        Args:
+            prompts: The tokens of each row; at most as many rows as there are slots.
+        """
+        packed = [_pack(prompt) for prompt in prompts]
+        first: dict[bytes, int] = {}
+        for row, ids in enumerate(packed):
+            first.setdefault(ids, row)
+        seats: dict[int, Seat] = {}
+        for ids, row in first.items():
+            fitting = [slot for slot, held in self._held.items() if ids.startswith(held)]
+            if fitting:
+                slot = max(fitting, key=lambda slot: len(self._held[slot]))
+                known = len(self._held.pop(slot)) // _TOKEN
+                seats[row] = Seat(slot, min(known, len(prompts[row]) - 1), row)
+        taken = {seat.slot for seat in seats.values()}
+        unused = [slot for slot in range(self._slots) if slot not in taken and slot not in self._held]
+        free = iter([*unused, *self._held])
+        for row, ids in enumerate(packed):
+            if row not in seats:
+                slot = next(free)
+                self._held.pop(slot, None)
+                seats[row] = Seat(slot, 0, first[ids])
+        return [seats[row] for row in range(len(prompts))]
+
+    def keep(self, slot: int, ids: Sequence[int]) -> None:
+        """Note the tokens that a claimed slot now holds."""
+        self._held[slot] = _pack(ids)
+
+    def forget(self) -> None:
+        """Note that no slot holds anything of use."""
+        self._held.clear()
+
+
+def weights_mark(model: torch.nn.Module) -> list[float]:
+    """Return sums by which changed weights can be told from those of before, whoever wrote to them.
+
+    The version counters of parameters do not tell: fused optimisers (the default of transformers' trainer) and all
+    that writes through `.data` leave them as they are. Sums in double precision are exact enough to show an update of
+    a single weight, and reading the weights takes little beside a decode step.
+    """
+    marks = [
+        mark
+        for tensor in chain(model.parameters(), model.buffers())
+        for part in tensor.detach().flatten().split(_MARKED)
+        for mark in _sums(part.double())
+    ]
+    sums: list[float] = torch.stack(marks).tolist()
+    return sums
+
+
+def _sums(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the sum, and the length, which also changes where gains and losses are equal."""
+    return weights.sum(), torch.linalg.vector_norm(weights)
+
+
+def _pack(ids: Sequence[int]) -> bytes:
+    """Return tokens in a form that is compared at the speed of memory."""
+    return array("q", ids).tobytes()
