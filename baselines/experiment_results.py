@@ -15,10 +15,10 @@ from experiment_cells import CELL_FILE
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from envtune_gym.errors import DataError
-from envtune_gym.evaluation.numbers.scenarios import scenario_of
 from envtune_gym.evaluation.paired import Drawn, Interval, ScenarioDraws
 from envtune_gym.evaluation.run_logs import read_evaluations
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode
+from envtune_gym.tasks.scenarios import scenario_of
 
 WARM_START = "warm start"
 """What the cells of a warm start call their method."""

@@ -19,8 +19,8 @@ from envtune_gym.callsyntax import Call, parse_call
 from envtune_gym.evaluation.runs.episode import env_maker, new_record, play_episode
 from envtune_gym.evaluation.runs.policies import ScriptedPolicy
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
-from envtune_gym.evaluation.script import named
 from envtune_gym.feedback import FeedbackLevel
+from envtune_gym.world import name_arguments
 
 ANSWERS = ("Done.", "That is taken care of.", "All set; anything else?", "Here is what I found.")
 THOUGHTS = ("The user wants this done with the tools at hand.", "First look, then act.", "One step is left.")
@@ -59,7 +59,7 @@ def save_run(episodes: Iterable[EvaluatedEpisode], path: Path) -> Path:
 def _messages(task: Task, rng: Random, skill: float) -> Iterator[str]:
     """Yield the messages of an episode; each turn ends with an answer."""
     for texts in task.ground_truth:
-        calls = [named(parse_call(text), task) for text in texts]
+        calls = [name_arguments(parse_call(text), task.domains) for text in texts]
         if rng.random() > skill:
             yield from _mistaken(calls, rng)
         elif calls:

@@ -16,7 +16,7 @@ from envtune_gym.errors import ConfigurationError, TaskError
 from envtune_gym.official import load_filler
 from envtune_gym.rendering import render
 
-__all__ = ["Snapshot", "ToolResult", "World"]
+__all__ = ["Snapshot", "ToolResult", "World", "name_arguments"]
 
 MAX_NESTED_ITEMS = 50_000
 MAX_NESTED_CHARACTERS = 2**20
@@ -279,6 +279,19 @@ class World:
         for key, value in kwargs.items():
             named[key if type(key) is str else str(key)] = value if type(value) in _SCALARS else _shown(value)
         return named
+
+
+def name_arguments(call: Call, domains: Sequence[str]) -> Call:
+    """Return a call with every argument named; one that has more arguments than the tool, or no tool, as it is.
+
+    Args:
+        call: The call.
+        domains: The domains that may have its tool.
+    """
+    tool = _tools_of(tuple(map(domain_class, domains))).get(call.name)
+    if tool is None or len(call.args) > len(tool.signature.parameters):
+        return call
+    return Call(call.name, {**dict(zip(tool.signature.parameters, call.args, strict=False)), **call.kwargs})
 
 
 @lru_cache(maxsize=1024)

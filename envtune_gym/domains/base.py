@@ -203,11 +203,14 @@ class Domain:
         hidden_fields: Names of further attributes that a copy needs (a working directory, a generator).
         random_tools: Names of tools that draw from the domain's generator, so that an extra call changes what
             a later one returns.
+        moving_tools: Names of tools after which others act elsewhere, though neither results nor the public state
+            show it. (What shows need not be said: whoever wants to know runs the tool and compares.)
     """
 
     state_fields: ClassVar[tuple[str, ...]] = ()
     hidden_fields: ClassVar[tuple[str, ...]] = ()
     random_tools: ClassVar[frozenset[str]] = frozenset()
+    moving_tools: ClassVar[frozenset[str]] = frozenset()
     tools: ClassVar[Mapping[str, Tool]] = {}
     _public_state: ClassVar[staticmethod[[Any], Any]]
 

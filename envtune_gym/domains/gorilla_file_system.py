@@ -29,6 +29,8 @@ class GorillaFileSystem(WorkingTree):
     multiplied by copies would pass 20,000 entries.
     """
 
+    moving_tools = frozenset({"cd"})
+
     @tool
     def pwd(self) -> dict[str, str]:
         """Show the path of the directory you are in.

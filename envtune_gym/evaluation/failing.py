@@ -16,6 +16,7 @@ from envtune_gym.evaluation.repair import draw_corruptions
 from envtune_gym.evaluation.scenes import scenes
 from envtune_gym.scoring import ground_truth
 from envtune_gym.tasks import Task
+from envtune_gym.tasks.scenarios import scenario_of
 from envtune_gym.tooldocs import offered_names
 from envtune_gym.world import Snapshot, World
 
@@ -58,8 +59,8 @@ class FailingCase:
 
     @property
     def scenario(self) -> str:
-        """What variants of the task have in common: the number of an official one, else its id."""
-        return self.task.id.rpartition("_")[2] if self.task.source == "bfcl" else self.task.id
+        """The name of the task's scenario, which its variants share."""
+        return scenario_of(self.task.id, self.task.source)
 
     @property
     def corrected(self) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from envtune_gym.evaluation.policies import LearnerPolicy, OraclePolicy, Played,
 from envtune_gym.evaluation.random_agent import RandomPolicy
 from envtune_gym.evaluation.scenes import Scene, scenes
 from envtune_gym.tasks import CATEGORIES, Task, TaskSet
+from envtune_gym.tasks.scenarios import scenario_of
 
 __all__ = ["AGENTS", "Ladder", "Rung", "climb", "slipping_plan"]
 
@@ -160,16 +161,10 @@ def _categories(cases: Sequence[_Case]) -> list[str]:
 
 
 def _rung(name: str, cases: Sequence[_Case], seed: int) -> Rung:
-    scenarios = [_scenario(case) for case in cases]
+    scenarios = [scenario_of(case.task.id, case.task.source) for case in cases]
 
     def intervals(measure: Callable[[Played], float]) -> dict[str, Interval]:
         outcomes = {agent: [measure(case.played[agent]) for case in cases] for agent in AGENTS}
         return {agent: paired.share for agent, paired in paired_shares(scenarios, outcomes, "oracle", seed).items()}
 
     return Rung(name, len(cases), intervals(lambda one: one.success), intervals(lambda one: one.progress))
-
-
-def _scenario(case: _Case) -> str:
-    """Return what the variants of a task in other categories share: level, first domain and number."""
-    _, domain, *_, number = case.task.id.split("-")
-    return f"{case.level} {domain} {number}"

@@ -15,6 +15,7 @@ from envtune_gym.evaluation.corruption import KINDS, Corruption, corrupt
 from envtune_gym.evaluation.learner import Learner, Outcome
 from envtune_gym.evaluation.scenes import Scene, scenes
 from envtune_gym.tasks import Task, TaskSet
+from envtune_gym.tasks.scenarios import scenario_of
 
 __all__ = ["MakeEnv", "Rate", "RepairReport", "draw_corruptions", "is_repaired", "repair_rate"]
 
@@ -86,7 +87,7 @@ def repair_rate(
         env.close()
     by_kind: dict[str, list[tuple[str, bool]]] = {}
     for case, success in zip(cases, repaired, strict=True):
-        by_kind.setdefault(case.kind, []).append((_scenario(case.task), success))
+        by_kind.setdefault(case.kind, []).append((scenario_of(case.task.id, case.task.source), success))
     everything = [result for results in by_kind.values() for result in results]
     rates = {kind: _rate(results, seed) for kind, results in by_kind.items()}
     return RepairReport(_rate(everything, seed), rates)
@@ -132,11 +133,6 @@ def _first_visible(task: Task, kind: str, rng: Random) -> Corruption | None:
     rng.shuffle(places)
     made: Iterator[Corruption | None] = (corrupt(scene, kind, rng) for scene in places)
     return next((case for case in made if case is not None and case.effect != "unseen"), None)
-
-
-def _scenario(task: Task) -> str:
-    """Return what the variants of a task have in common: the number of an official one, else its id."""
-    return task.id.rpartition("_")[2] if task.source == "bfcl" else task.id
 
 
 def _rate(results: Sequence[tuple[str, bool]], seed: int) -> Rate:

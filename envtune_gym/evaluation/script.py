@@ -7,11 +7,11 @@ from typing import Protocol
 
 from envtune_gym.calls import MAX_CALLS, ActionFormat, render_answer, render_calls
 from envtune_gym.callsyntax import Call
-from envtune_gym.domains import domain_class
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.tasks import Task
+from envtune_gym.world import name_arguments
 
-__all__ = ["DONE", "Player", "named", "script"]
+__all__ = ["DONE", "Player", "script"]
 
 DONE = "Done."
 """The answer to a turn in which calls ran."""
@@ -46,7 +46,7 @@ def script(task: Task, steps_per_turn: Sequence[Sequence[Sequence[Call]]], actio
     messages: list[str] = []
     for turn, steps in enumerate(steps_per_turn):
         for step in steps:
-            calls = [named(call, task) for call in step]
+            calls = [name_arguments(call, task.domains) for call in step]
             messages += [
                 _render(calls[start : start + MAX_CALLS], task, turn, action_format)
                 for start in range(0, len(calls), MAX_CALLS)
@@ -60,12 +60,3 @@ def _render(calls: Sequence[Call], task: Task, turn: int, action_format: ActionF
         return render_calls(calls, action_format)
     except ValueError as error:
         raise ConfigurationError(f"task {task.id}, turn {turn}: {error}; try action_format='python'") from None
-
-
-def named(call: Call, task: Task) -> Call:
-    """Return the call with every argument named; one that has more arguments than the tool, or no tool, as it is."""
-    for domain in task.domains:
-        tool = domain_class(domain).tools.get(call.name)
-        if tool is not None and len(call.args) <= len(tool.signature.parameters):
-            return Call(call.name, {**dict(zip(tool.signature.parameters, call.args, strict=False)), **call.kwargs})
-    return call

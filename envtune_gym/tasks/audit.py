@@ -16,6 +16,7 @@ from envtune_gym.callsyntax import Call, parse_call
 from envtune_gym.domains import domain_class
 from envtune_gym.domains.base import TODAY, Tool
 from envtune_gym.official import load_tool_docs
+from envtune_gym.tasks.scenarios import scenario_of
 from envtune_gym.tasks.stated import Stated
 from envtune_gym.tasks.task import Task
 from envtune_gym.world import ToolResult, World
@@ -31,7 +32,6 @@ _TODAY = TODAY.isoformat()  # bookings and card dates before it are past
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _CARD_MONTH = re.compile(r"(\d\d)/(\d{4})")
-_SCENARIO = re.compile(r"multi_turn_(?:base|miss_func|miss_param|long_context)_(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +184,11 @@ def _is_past(value: str) -> bool:
 
 def _compare_variants(tasks: list[Task]) -> Iterator[Finding]:
     """Find requests of official variants that should equal those of the base task: only punctuation may differ."""
-    base = {_scenario(task): task for task in tasks if task.source == "bfcl" and task.category == "base"}
+    base = {
+        scenario_of(task.id, task.source): task for task in tasks if task.source == "bfcl" and task.category == "base"
+    }
     for task in tasks:
-        original = base.get(_scenario(task))
+        original = base.get(scenario_of(task.id, task.source))
         if original is None or task.source != "bfcl" or task.category not in ("miss_func", "long_context"):
             continue
         turns = [turn for turn in range(task.num_turns) if turn not in task.missed_functions]
@@ -195,11 +197,6 @@ def _compare_variants(tasks: list[Task]) -> Iterator[Finding]:
             if removed or added:
                 detail = f"the request has {added!r} where that of {original.id} has {removed!r}"
                 yield Finding(task.id, turn, None, "request_differs", detail)
-
-
-def _scenario(task: Task) -> str | None:
-    match = _SCENARIO.fullmatch(task.id)
-    return match[1] if match else None
 
 
 def _changed_words(one: str, other: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from gymnasium.utils import RecordConstructorArgs
 from envtune_gym.env import EnvtuneEnv, Episode
 from envtune_gym.errors import ConfigurationError
 
-__all__ = ["EnvtuneWrapper", "layers"]
+__all__ = ["EnvtuneWrapper", "RewardWrapper", "layers"]
 
 
 class EnvtuneWrapper(gym.Wrapper[str, str, str, str], RecordConstructorArgs):
@@ -54,6 +55,52 @@ class EnvtuneWrapper(gym.Wrapper[str, str, str, str], RecordConstructorArgs):
         """Tell whether another episode runs than at the last call; a wrapper inside may begin one by itself."""
         before, self._seen = self._seen, self._inside.episode
         return self._seen is not before
+
+
+class RewardWrapper(EnvtuneWrapper):
+    """Base class of the wrappers that replace the reward by one that depends on the episode so far.
+
+    A subclass says in `_forget` how an account begins, and in `_pay` what a step is worth.
+
+    Args:
+        env: The environment to wrap.
+        **arguments: The other arguments of the wrapper, as plain data.
+
+    Raises:
+        ConfigurationError: If there is no EnvTune environment inside.
+    """
+
+    def __init__(self, env: gym.Env[str, str], **arguments: Any) -> None:
+        super().__init__(env, **arguments)
+        self._forget()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode, of which nothing has been paid."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._began_episode()
+        self._forget()
+        return observation, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take a step and pay for it; one that began another episode is paid nothing."""
+        observation, _, terminated, truncated, info = self.env.step(action)
+        if self._began_episode():
+            self._forget()
+            return observation, 0.0, terminated, truncated, info
+        return observation, self._pay(info, terminated or truncated), terminated, truncated, info
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Begin the account of an episode."""
+
+    @abstractmethod
+    def _pay(self, info: dict[str, Any], is_last: bool) -> float:
+        """Take note of a step and return its reward.
+
+        Args:
+            info: What the step came with.
+            is_last: Whether the episode ended with it.
+        """
 
 
 def layers(env: gym.Env[Any, Any]) -> Iterator[gym.Env[Any, Any]]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
-
-from envtune_gym.wrappers.base import EnvtuneWrapper
+from envtune_gym.wrappers.base import RewardWrapper
 
 __all__ = ["DirectRewardWrapper"]
 
@@ -14,7 +12,7 @@ PROGRESS, FORMAT = 0.9, 0.1
 """Weights of the two parts."""
 
 
-class DirectRewardWrapper(EnvtuneWrapper):
+class DirectRewardWrapper(RewardWrapper):
     """Replaces the reward by 0.9 · R_P + 0.1 · R_format, in [0, 1]: the paper's baseline without a curriculum.
 
     R_P is the progress, paid as the turns pass; R_format = (N - C_format) / N, the share of the N steps that keep the
@@ -37,32 +35,13 @@ class DirectRewardWrapper(EnvtuneWrapper):
         0.05
     """
 
-    def __init__(self, env: gym.Env[str, str]) -> None:
-        super().__init__(env)
-        self._steps = self._kept = 0
-        self._progress = 0.0
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode, of which nothing has been paid."""
-        observation, info = self.env.reset(seed=seed, options=options)
-        self._began_episode()
-        self._forget()
-        return observation, info
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take a step; pay for the turn if it ended one, and for the format if it was the last."""
-        observation, _, terminated, truncated, info = self.env.step(action)
-        if self._began_episode():
-            self._forget()
-        else:
-            self._steps += 1
-            self._kept += bool(info["format_ok"]) and "parse_error" not in info
-        progress = self.unwrapped.episode.scorer.progress
-        reward, self._progress = PROGRESS * (progress - self._progress), progress
-        if terminated or truncated:
-            reward += FORMAT * self._kept / max(self._steps, 1)
-        return observation, reward, terminated, truncated, info
-
     def _forget(self) -> None:
         self._steps = self._kept = 0
         self._progress = 0.0
+
+    def _pay(self, info: dict[str, Any], is_last: bool) -> float:
+        self._steps += 1
+        self._kept += bool(info["format_ok"]) and "parse_error" not in info
+        progress = self.unwrapped.episode.scorer.progress
+        reward, self._progress = PROGRESS * (progress - self._progress), progress
+        return reward + FORMAT * self._kept / self._steps if is_last else reward

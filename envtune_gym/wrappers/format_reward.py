@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
-
 from envtune_gym.calls import Reply
 from envtune_gym.world import ToolResult
-from envtune_gym.wrappers.base import EnvtuneWrapper
+from envtune_gym.wrappers.base import RewardWrapper
 
 __all__ = ["FormatRewardWrapper"]
 
 
-class FormatRewardWrapper(EnvtuneWrapper):
+class FormatRewardWrapper(RewardWrapper):
     """Replaces the reward by the paper's reward of stage 1, paid in the last step, in [0, 2].
 
     R = I_tool · (R_format + R_tool), with R_format = (N - C_format) / N, R_tool = C_correct / (C_correct + C_error),
@@ -43,30 +41,13 @@ class FormatRewardWrapper(EnvtuneWrapper):
         1.5
     """
 
-    def __init__(self, env: gym.Env[str, str]) -> None:
-        super().__init__(env)
-        self._forget()
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode, of which nothing has been counted."""
-        observation, info = self.env.reset(seed=seed, options=options)
-        self._began_episode()
-        self._forget()
-        return observation, info
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take a step and count it; pay if it was the last."""
-        observation, _, terminated, truncated, info = self.env.step(action)
-        if self._began_episode():
-            self._forget()
-        else:
-            self._count()
-        reward = self._reward() if terminated or truncated else 0.0
-        return observation, reward, terminated, truncated, info
-
     def _forget(self) -> None:
         self._steps = self._breaches = self._correct = self._wrong = 0
         self._succeeded: dict[tuple[str, str], list[dict[str, Any]]] = {}
+
+    def _pay(self, info: dict[str, Any], is_last: bool) -> float:
+        self._count()
+        return self._reward() if is_last else 0.0
 
     def _count(self) -> None:
         episode = self.unwrapped.episode

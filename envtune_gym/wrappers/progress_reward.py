@@ -7,14 +7,14 @@ from typing import Any, Literal
 import gymnasium as gym
 
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.wrappers.base import EnvtuneWrapper
+from envtune_gym.wrappers.base import RewardWrapper
 
 __all__ = ["ProgressMode", "ProgressRewardWrapper"]
 
 ProgressMode = Literal["per_turn", "terminal"]
 
 
-class ProgressRewardWrapper(EnvtuneWrapper):
+class ProgressRewardWrapper(RewardWrapper):
     """Replaces the reward by the progress reward R_P of the paper (section 3): passed turns / turns of the task.
 
     The denominator is the number of turns of the task, whether they are reached or not, so that being cut off never
@@ -45,22 +45,13 @@ class ProgressRewardWrapper(EnvtuneWrapper):
             raise ConfigurationError(f"mode must be 'per_turn' or 'terminal', not {mode!r}")
         super().__init__(env, mode=mode)
         self.mode = mode
+
+    def _forget(self) -> None:
         self._paid = 0.0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode, of which nothing has been paid."""
-        observation, info = self.env.reset(seed=seed, options=options)
-        self._began_episode()
-        self._paid = 0.0
-        return observation, info
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take a step, and pay for the turn if it ended one."""
-        observation, _, terminated, truncated, info = self.env.step(action)
-        if self._began_episode():
-            self._paid = 0.0
-        reward = 0.0
-        if self.mode == "per_turn" or terminated or truncated:
-            progress = self.unwrapped.episode.scorer.progress
-            reward, self._paid = progress - self._paid, progress
-        return observation, reward, terminated, truncated, info
+    def _pay(self, info: dict[str, Any], is_last: bool) -> float:
+        if self.mode == "terminal" and not is_last:
+            return 0.0
+        progress = self.unwrapped.episode.scorer.progress
+        reward, self._paid = progress - self._paid, progress
+        return reward

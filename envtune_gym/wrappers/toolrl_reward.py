@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import gymnasium as gym
-
-from envtune_gym.callsyntax import Call, parse_call
-from envtune_gym.domains import domain_class
+from envtune_gym.callsyntax import parse_call
 from envtune_gym.tasks import Task
-from envtune_gym.wrappers.base import EnvtuneWrapper
+from envtune_gym.world import name_arguments
+from envtune_gym.wrappers.base import RewardWrapper
 
 __all__ = ["ToolRLRewardWrapper", "call_match"]
 
@@ -22,7 +20,7 @@ _Made = tuple[str, Mapping[str, Any]]
 """A call: the tool's name and the arguments by name."""
 
 
-class ToolRLRewardWrapper(EnvtuneWrapper):
+class ToolRLRewardWrapper(RewardWrapper):
     """Replaces the reward by R_format + R_correct + 3 of ToolRL (arXiv 2504.13958, section 3.3), in [0, 7].
 
     ToolRL rewards single replies; over an episode of turns that is taken to mean:
@@ -48,25 +46,12 @@ class ToolRLRewardWrapper(EnvtuneWrapper):
         0.0
     """
 
-    def __init__(self, env: gym.Env[str, str]) -> None:
-        super().__init__(env)
+    def _forget(self) -> None:
         self._calls: list[_Made] = []
         self._closed = 0
         self._is_well_formed = True
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode, of which nothing has been paid."""
-        observation, info = self.env.reset(seed=seed, options=options)
-        self._began_episode()
-        self._forget()
-        return observation, info
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take a step; pay for the turn if it ended one, and for the format if it was the last."""
-        observation, _, terminated, truncated, info = self.env.step(action)
-        if self._began_episode():
-            self._forget()
-            return observation, 0.0, terminated, truncated, info
+    def _pay(self, info: dict[str, Any], is_last: bool) -> float:
         episode = self.unwrapped.episode
         self._calls += [(result.name, result.arguments) for result in episode.results]
         self._is_well_formed = self._is_well_formed and bool(info["format_ok"]) and "parse_error" not in info
@@ -74,17 +59,9 @@ class ToolRLRewardWrapper(EnvtuneWrapper):
         if len(episode.scorer.turns) > self._closed:
             truths = episode.task.ground_truth
             if truths[self._closed]:
-                match = call_match(self._calls, _named(episode.task, self._closed))
-                reward = _SCALE * match / sum(map(bool, truths))
+                reward = _SCALE * call_match(self._calls, _truth(episode.task, self._closed)) / sum(map(bool, truths))
             self._closed, self._calls = len(episode.scorer.turns), []
-        if terminated or truncated:
-            reward += self._is_well_formed
-        return observation, reward, terminated, truncated, info
-
-    def _forget(self) -> None:
-        self._calls = []
-        self._closed = 0
-        self._is_well_formed = True
+        return reward + self._is_well_formed if is_last else reward
 
 
 def call_match(made: Sequence[_Made], truth: Sequence[_Made]) -> float:
@@ -122,16 +99,7 @@ def _overlap(some: Iterable[str], others: Iterable[str]) -> float:
     return (left & right).total() / union if union else 1.0
 
 
-def _named(task: Task, turn: int) -> list[_Made]:
+def _truth(task: Task, turn: int) -> list[_Made]:
     """Return the ground truth's calls of a turn with their arguments by name."""
-    return [(call.name, _arguments(task, call)) for call in map(parse_call, task.ground_truth[turn])]
-
-
-def _arguments(task: Task, call: Call) -> dict[str, Any]:
-    tool = next((tools[call.name] for tools in map(_tools, task.domains) if call.name in tools), None)
-    names = tool.signature.parameters if tool is not None else ()
-    return {**dict(zip(names, call.args, strict=False)), **call.kwargs}
-
-
-def _tools(domain: str) -> Mapping[str, Any]:
-    return domain_class(domain).tools
+    calls = (name_arguments(parse_call(text), task.domains) for text in task.ground_truth[turn])
+    return [(call.name, call.kwargs) for call in calls]

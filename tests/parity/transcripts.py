@@ -8,7 +8,7 @@ import json
 import random
 
 from envtune_gym.callsyntax import CallSyntaxError, parse_call
-from envtune_gym.evaluation.script import named
+from envtune_gym.world import name_arguments
 
 from .mutations import MUTATIONS, mutate
 
@@ -126,7 +126,7 @@ def _replies(task, turns, mode, oddness, rng):
 
 
 def _named(text, task):
-    return named(parse_call(text), task).source()
+    return name_arguments(parse_call(text), task.domains).source()
 
 
 def _text_answer(rng):

@@ -13,11 +13,11 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 from envtune_gym.errors import ConfigurationError, DataError
-from envtune_gym.evaluation.numbers.scenarios import scenario_of
 from envtune_gym.evaluation.numbers.summary import RunSummary, summarise
 from envtune_gym.evaluation.paired import Interval, PairedShare, paired_shares
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode
 from envtune_gym.tasks import CATEGORIES
+from envtune_gym.tasks.scenarios import scenario_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -16,8 +16,8 @@ from envtune_gym.domains import domain_class
 from envtune_gym.errors import EnvtuneError
 from envtune_gym.evaluation.playback import Playback, PlayedTurn, play_again
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode
-from envtune_gym.evaluation.script import named
 from envtune_gym.tasks import Task
+from envtune_gym.world import name_arguments
 
 __all__ = ["CLASSES", "NOT_FOUND", "FailureClass", "failure_class", "failure_counts"]
 
@@ -145,7 +145,7 @@ def _keys(turn: PlayedTurn, task: Task) -> list[_Key]:
 def _key(text: str, task: Task) -> _Key:
     """Return what a call comes to: its tool and all arguments by name, defaults included."""
     try:
-        call = named(parse_call(text), task)
+        call = name_arguments(parse_call(text), task.domains)
     except CallSyntaxError:
         return text.partition("(")[0], text
     arguments = dict(call.kwargs)

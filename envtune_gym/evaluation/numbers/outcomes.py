@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from envtune_gym.errors import DataError
-from envtune_gym.evaluation.numbers.scenarios import scenario_of
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode
+from envtune_gym.tasks.scenarios import scenario_of
 
 __all__ = ["TaskOutcome", "outcomes_by_task"]
 

@@ -19,8 +19,8 @@ from envtune_gym.errors import ConfigurationError, DataError
 from envtune_gym.evaluation.official_files.layout import result_file, task_number
 from envtune_gym.evaluation.official_files.scoring import score_result
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode
-from envtune_gym.evaluation.script import named
 from envtune_gym.tasks import Task
+from envtune_gym.world import name_arguments
 
 __all__ = ["Exported", "export_run", "official_result"]
 
@@ -108,7 +108,7 @@ def _step(message: str, reply: Reply, episode: EvaluatedEpisode, task: Task) -> 
     if run.action_format == "openai" and run.decoder == "official":
         return _as_sent(reply)
     if reply.calls:
-        calls = [named(call, task) for call in reply.calls]
+        calls = [name_arguments(call, task.domains) for call in reply.calls]
         return [{call.name: json.dumps(dict(call.kwargs), ensure_ascii=False)} for call in calls]
     return reply.answer if reply.answer is not None else message
 
@@ -124,7 +124,7 @@ def _as_sent(reply: Reply) -> Step:
 def _as_python(reply: Reply, task: Task) -> str:
     """Return a reply as the official prompting decoder is to read it."""
     if reply.calls:
-        return f"[{', '.join(named(call, task).source() for call in reply.calls)}]"
+        return f"[{', '.join(name_arguments(call, task.domains).source() for call in reply.calls)}]"
     answer = reply.answer or ""
     return "" if _would_run(answer) else answer
 

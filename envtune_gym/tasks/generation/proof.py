@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from envtune_gym.callsyntax import Call, parse_call
@@ -68,7 +69,7 @@ def prove(task: Task) -> None:
     for run in runs:
         _check_each_call_matters(run)
     _check_order(runs)
-    _check_reads(task, runs)
+    _check_reads(runs)
     _check_withheld(task)
 
 
@@ -104,10 +105,11 @@ def _check_each_call_matters(run: _TurnRun) -> None:
 
 def _check_order(runs: Sequence[_TurnRun]) -> None:
     """Swap neighbouring calls of a turn; if neither notices, this turn and all later ones must pass."""
+    moving = {name for domain in runs[0].before.domains for name in domain_class(domain).moving_tools}
     for turn, run in enumerate(runs):
         for first in range(len(run.calls) - 1):
             pair = run.calls[first : first + 2]
-            if _MOVING.intersection(call.name for call in pair):
+            if moving.intersection(call.name for call in pair):
                 continue
             world = run.before.fork()
             results = [world.run(call).content for call in run.calls[:first]]
@@ -124,37 +126,55 @@ def _passes_later(runs: Sequence[_TurnRun], world: World) -> bool:
     return all(run.passes(world, [world.run(call).content for call in run.calls]) for run in runs)
 
 
-def _check_reads(task: Task, runs: Sequence[_TurnRun]) -> None:
+def _check_reads(runs: Sequence[_TurnRun]) -> None:
     """Read what can be read before each turn: all turns must pass."""
-    reads = [Call(name, {}) for name in harmless_reads(task.domains)]
+    reads = [harmless_reads(runs[0].before)] * len(runs)
+    if not _passes_with(reads, runs):  # what changes nothing at first may do so later
+        reads = [harmless_reads(run.before) for run in runs]
+        if not _passes_with(reads, runs):
+            raise Discarded("reading harms", ", ".join(dict.fromkeys(chain.from_iterable(reads))))
+
+
+def harmless_reads(world: World) -> list[str]:
+    """Return the tools that need no argument, draw nothing, and change nothing that shows when called in a world.
+
+    A call that changes what shows is no read: whoever makes it means to.
+    """
+    world = world.fork()
+    found: list[str] = []
+    for domain in world.domains:
+        before = world.snapshot()
+        for name in _needing_nothing(domain):
+            world.call(name, {})
+            if world.same_state(before):
+                found.append(name)
+            else:
+                world.restore(before)
+    return found
+
+
+def _passes_with(reads: Sequence[Sequence[str]], runs: Sequence[_TurnRun]) -> bool:
+    """Tell whether all turns pass if some tools are called before each."""
     world = runs[0].before.fork()
-    for run in runs:
-        results = []
-        for call in reads:
-            world.run(call)
-        for call in run.calls:
-            results.append(world.run(call).content)
-        if not run.passes(world, results):
-            raise Discarded("reading harms", ", ".join(call.name for call in reads))
+    for tools, run in zip(reads, runs, strict=True):
+        for name in tools:
+            world.call(name, {})
+        if not _passes_later([run], world):
+            return False
+    return True
 
 
-@lru_cache(maxsize=512)
-def harmless_reads(domains: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tools of some domains that need no argument, change nothing and draw no random number."""
+@lru_cache(maxsize=128)
+def _needing_nothing(domain: str) -> tuple[str, ...]:
+    """Return the tools of a domain that need no argument, neither draw random numbers nor move."""
+    made = domain_class(domain)
     return tuple(
         name
-        for domain in domains
-        for name, tool in domain_class(domain).tools.items()
-        if name not in domain_class(domain).random_tools
-        and name not in _CHANGING
+        for name, tool in made.tools.items()
+        if name not in made.random_tools
+        and name not in made.moving_tools
         and all(parameter.default is not parameter.empty for parameter in tool.signature.parameters.values())
     )
-
-
-_CHANGING = frozenset(("logout", "trading_logout", "releaseBrakePedal"))
-"""Tools without required arguments that change the state."""
-_MOVING = frozenset(("cd",))
-"""Tools after which others act elsewhere, though neither results nor the public state show it."""
 
 
 def _check_grounding(task: Task, runs: Sequence[_TurnRun]) -> None:

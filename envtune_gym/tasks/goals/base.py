@@ -17,6 +17,9 @@ finds itself unfit after all raises `Unfit` before its first call. Every argumen
 result of an earlier call; `generation.proof` checks that, and that each call matters.
 
 A domain that has a configuration also has one scenario, which makes it and says what is there.
+
+An outside package names the module of its domain's scenario and goals by an entry point in the group
+`envtune_gym.goals`, under the domain's name.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from envtune_gym.domains import BUILTIN_DOMAINS, domain_class
@@ -125,7 +129,10 @@ def goals_of(domains: tuple[str, ...]) -> Mapping[str, Goal]:
 
 
 def _load(domain: str) -> None:
-    """Import the module with a domain's goals; an outside package's are in the domain's own module."""
+    """Import the module with a domain's goals; an outside package names its own, or has none."""
     if domain in BUILTIN_DOMAINS:
         module = domain_class(domain).__module__.rpartition(".")[2]
         importlib.import_module(f"envtune_gym.tasks.goals.{module}")
+        return
+    for point in entry_points(group="envtune_gym.goals", name=domain):
+        point.load()

@@ -170,8 +170,6 @@ def pick_file(plan: Plan, fits: Callable[[TextFile], bool]) -> TextFile:
         file = desk.topic[1]  # type: ignore[assignment]  # it is in the list
     else:
         file = rng.pick(near if near and rng.chance(0.5) else found)
-    if file.thing is not None:
-        plan.use(file.thing)
     return file
 
 

@@ -135,7 +135,6 @@ def find_and_read(plan: Plan) -> None:
     file = dict(desk.here.everything())[matches[0]]
     if not isinstance(file, TextFile) or file.thing is None or not file.text or ("cat", file.text) in desk.seen:
         raise Unfit("nothing to read")
-    plan.use(file.thing)
     plan.ask(
         "[There must be|There is|I know there's] a file with '{part}' in its name [somewhere below|in some folder "
         "below] "

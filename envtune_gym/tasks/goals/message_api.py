@@ -212,7 +212,6 @@ def write_by_place(plan: Plan) -> None:
         text=text,
     )
     plan.call("list_users")
-    plan.use(friend)
     deliver(plan, friend, text, topic)
 
 
@@ -247,7 +246,6 @@ def write_to_the_one_named(plan: Plan) -> None:
         raise Unfit("others may have been spoken of since")
     friend: Thing = named["colleague"]
     plan.drop(named)
-    plan.use(friend)
     topic, text = book.text(plan)
     plan.ask(
         "[Send|Write|Please send] them [this|a message][ now| in my name|]: '{text}'",

@@ -110,7 +110,6 @@ def pick_colleague(plan: Plan) -> Thing:
     """
     colleague = plan.rng.pick(plan.things("colleague"))
     check_apart(plan, colleague, "delete_message")
-    plan.use(colleague)
     return colleague
 
 

@@ -77,7 +77,6 @@ class Step:
         vague: The same without something that nobody could guess or look up; empty if there is no such wording.
         answer: What was left out, said in the next turn.
         withhold: Tools without which the request cannot be met.
-        uses: The things of earlier goals that it is about.
         calls: The calls, with the texts of their results.
     """
 
@@ -86,7 +85,6 @@ class Step:
     vague: str = ""
     answer: str = ""
     withhold: tuple[str, ...] = ()
-    uses: list[Thing] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
 
@@ -180,13 +178,7 @@ class Plan:
         ]
         if not found:
             raise Unfit(kind)
-        thing = found[-1] if self.rng.chance(0.6) else self.rng.pick(found)
-        self.use(thing)
-        return thing
-
-    def use(self, thing: Thing) -> None:
-        """Note that the present goal is about something (`take` does so by itself)."""
-        self.steps[-1].uses.append(thing)
+        return found[-1] if self.rng.chance(0.6) else self.rng.pick(found)
 
     def has_come_up(self, text: str) -> bool:
         """Tell whether an earlier goal's request or result holds a text."""

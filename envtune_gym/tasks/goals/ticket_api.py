@@ -265,7 +265,6 @@ def close_the_latest_open_ticket(plan: Plan) -> None:
     plan.call("get_user_tickets", status="Open")
     _note_shown(plan, "Open")
     latest = spoken_of(max(state.own("Open"), key=lambda ticket: int(ticket["id"])))
-    plan.use(latest)
     plan.call("close_ticket", ticket_id=latest["id"])
     latest["status"], latest["news"] = "Closed", True
 

@@ -170,7 +170,6 @@ def resolve_like_another(plan: Plan) -> None:
         ticket=ticket,
         model=model["title"],
     )
-    plan.use(model)
     _resolve(plan, ticket, model["resolution"])
 
 
@@ -250,9 +249,7 @@ def _pick(plan: Plan, tickets: list[Thing]) -> Thing:
     """
     if not tickets:
         raise Unfit("no such ticket")
-    ticket = tickets[-1] if plan.rng.chance(0.6) else plan.rng.pick(tickets)
-    plan.use(ticket)
-    return ticket
+    return tickets[-1] if plan.rng.chance(0.6) else plan.rng.pick(tickets)
 
 
 def _settled(plan: Plan, *tools: str, status: Sequence[str] = _STATUSES) -> Thing:

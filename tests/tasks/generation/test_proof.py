@@ -3,6 +3,7 @@ import pytest
 from envtune_gym.tasks import TOOLS_ADDED_MESSAGE, Task, load_tasks
 from envtune_gym.tasks.generation.proof import harmless_reads, prove
 from envtune_gym.tasks.goals import Discarded
+from envtune_gym.world import World
 
 DESK = {
     "ticket_queue": [
@@ -127,12 +128,18 @@ def test_most_official_tasks_are_not_proven(official):
     assert 10 < failed < 40
 
 
-def test_harmless_reads_change_nothing():
-    assert harmless_reads(("TicketAPI", "TravelAPI")) == (
+def test_reads_are_the_calls_that_change_nothing():
+    world = World(("TicketAPI", "TravelAPI"), {"TicketAPI": DESK})
+    before = world.snapshot()
+    reads = [
         "ticket_get_login_status",
         "get_user_tickets",
         "travel_get_login_status",
         "get_budget_fiscal_year",
         "list_all_airports",
         "get_all_credit_cards",
-    )
+    ]
+    assert harmless_reads(world) == reads
+    assert world.same_state(before)
+    world.call("logout", {})  # once nobody is logged in, it changes nothing either
+    assert harmless_reads(world) == [reads[0], "logout", *reads[1:]]

@@ -1,7 +1,7 @@
 import pytest
 
 from envtune_gym import load_tasks
-from envtune_gym.evaluation.numbers.scenarios import scenario_of
+from envtune_gym.tasks.scenarios import scenario_of
 
 
 @pytest.mark.bfcl
