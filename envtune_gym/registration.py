@@ -22,7 +22,15 @@ ENV_IDS = (*map(env_id, domain_names()), MULTI_DOMAIN_ID)
 def register_envs() -> None:
     """Register one id a domain (outside packages' domains too) and `EnvTune/MultiDomain-v0`."""
     for name in domain_names():
-        if env_id(name) not in gym.registry:
-            gym.register(env_id(name), entry_point="envtune_gym.env:EnvtuneEnv", kwargs={"domain": name})
-    if MULTI_DOMAIN_ID not in gym.registry:
-        gym.register(MULTI_DOMAIN_ID, entry_point="envtune_gym.env:EnvtuneEnv")
+        _register(env_id(name), domain=name)
+    _register(MULTI_DOMAIN_ID)
+
+
+def _register(name: str, **kwargs: str) -> None:
+    if name not in gym.registry:
+        gym.register(
+            name,
+            entry_point="envtune_gym.env:EnvtuneEnv",
+            vector_entry_point="envtune_gym.vector:EnvtuneVectorEnv",
+            kwargs=kwargs,
+        )
