@@ -15,6 +15,7 @@ import torch
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import Generated
+from envtune_gym.integrations.kept_slots import weights_mark
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -56,7 +57,7 @@ class VllmEngine:
         self._model = model
         self._end_ids = sorted(set(end_ids))
         self._temperature = temperature
-        self._version: tuple[int, ...] | None = None
+        self._mark: list[float] | None = None
         self._llm = _start(model, batch_size, dtype or model.dtype)
 
     def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
@@ -79,15 +80,15 @@ class VllmEngine:
         return [_reply(out.outputs[0]) for out in self._llm.generate(inputs, parameters, use_tqdm=False)]
 
     def _hand_over_weights(self) -> None:
-        """Load the model's weights if an update has written to them; what is cached for the old ones goes."""
-        version = tuple(parameter._version for parameter in self._model.parameters())
-        if version == self._version:
+        """Load the model's weights if they have changed; what is cached for the old ones goes."""
+        mark = weights_mark(self._model)
+        if mark == self._mark:
             return
         self._llm.llm_engine.model_executor.driver_worker.model_runner.model.load_weights(
             (name, parameter.data) for name, parameter in self._model.named_parameters()
         )
         self._llm.reset_prefix_cache()
-        self._version = version
+        self._mark = mark
 
 
 def _start(model: PreTrainedModel, batch_size: int, dtype: torch.dtype) -> Any:
