@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +14,7 @@ from envtune_gym.errors import ConfigurationError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["Engine", "Generated", "TransformersEngine", "cache_argument"]
+__all__ = ["Engine", "Generated", "OnReply", "TransformersEngine", "cache_argument"]
 
 
 @dataclass(slots=True)
@@ -32,15 +32,23 @@ class Generated:
     error: str = ""
 
 
+OnReply = Callable[[int, Generated], None]
+"""Called with the place of a prompt and its reply, once that is whole."""
+
+
 class Engine(Protocol):
     """What samples replies."""
 
-    def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
+    def generate(
+        self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
+    ) -> list[Generated]:
         """Return one reply to each prompt.
 
         Args:
             prompts: Token ids, not empty.
             limits: The most new tokens for each prompt, at least 1.
+            on_reply: An engine may call it while the device samples on for others, and need not: what is to be done
+                with a reply costs nothing then. It is called once at most for each reply.
         """
 
 
@@ -84,7 +92,9 @@ class TransformersEngine:
         self._dtype = dtype
         self._cache_name = cache_argument(model)
 
-    def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
+    def generate(
+        self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
+    ) -> list[Generated]:
         """Sample one reply to each prompt (see `Engine.generate`); draws from torch's global generator."""
         replies = [Generated() for _ in prompts]
         order = sorted(range(len(prompts)), key=lambda row: len(prompts[row]))  # like lengths together: less padding

@@ -17,12 +17,13 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.integrations.engine import Generated, cache_argument
+from envtune_gym.integrations.engine import Generated, OnReply, cache_argument
 from envtune_gym.integrations.kept_slots import KeptSlots, Seat, weights_mark
 from envtune_gym.integrations.slot_views import ATTENTION, DecodeView, Part, ReadView, register_attention
 from envtune_gym.integrations.slots import STEPS, Slots
@@ -87,7 +88,9 @@ class GraphEngine:
         self._steps: dict[tuple[int, int], Callable[[], None]] = {}
         self._pool: Any = None
 
-    def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
+    def generate(
+        self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
+    ) -> list[Generated]:
         """Sample one reply to each prompt (see `Engine.generate`); draws from torch's global generator."""
         replies = [Generated() for _ in prompts]
         order = sorted(range(len(prompts)), key=lambda row: len(prompts[row]) + limits[row])
@@ -102,7 +105,14 @@ class GraphEngine:
                 self._slots_for(self._length(longest))
                 for start in range(0, len(order), self._batch_size):
                     rows = order[start : start + self._batch_size]
-                    self._run([prompts[r] for r in rows], [limits[r] for r in rows], [replies[r] for r in rows])
+                    batch = _Batch(
+                        [prompts[row] for row in rows],
+                        [limits[row] for row in rows],
+                        [replies[row] for row in rows],
+                        rows,
+                        on_reply,
+                    )
+                    self._run(batch)
         finally:
             self._source.train(training)
         return replies
@@ -120,14 +130,15 @@ class GraphEngine:
             self.forget()
         self._mark = mark
 
-    def _run(self, prompts: list[Sequence[int]], limits: list[int], replies: list[Generated]) -> None:
-        """Continue the rows of one batch until each has ended, writing into `replies`."""
-        length = self._length(max(len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)))
+    def _run(self, batch: _Batch) -> None:
+        """Continue the rows of one batch until each has ended."""
+        ends = (len(prompt) + limit for prompt, limit in zip(batch.prompts, batch.limits, strict=True))
+        length = self._length(max(ends))
         slots = self._slots_for(length)
-        seats = self._kept.claim(prompts)
-        self._read(slots, prompts, seats, length)
-        self._decode(slots, limits, replies, length)
-        for prompt, reply, seat in zip(prompts, replies, seats, strict=True):
+        seats = self._kept.claim(batch.prompts)
+        self._read(slots, batch.prompts, seats, length)
+        self._decode(slots, batch, length)
+        for prompt, reply, seat in zip(batch.prompts, batch.replies, seats, strict=True):
             if not reply.error:
                 self._kept.keep(seat.slot, [*prompt, *reply.ids[:-1]])  # the last token has been drawn, but not read
 
@@ -150,14 +161,16 @@ class GraphEngine:
         slots.rewind()
         slots.put(len(prompts), length, *self._draw(logits))
 
-    def _decode(self, slots: Slots, limits: list[int], replies: list[Generated], length: int) -> None:
+    def _decode(self, slots: Slots, batch: _Batch, length: int) -> None:
         """Draw tokens until each row has ended; the first ones have been drawn."""
+        replies, limits = batch.replies, batch.limits
         size = _bucket(len(replies))
         step = self._step_for(slots, size, length)
         places = {row: row for row in range(len(replies))}  # where the reply of a row stands, while it goes on
         steps = 1
         while True:
             tokens, logprobs, finite = slots.look(steps)
+            before = places
             places = {
                 row: place
                 for row, place in places.items()
@@ -172,7 +185,8 @@ class GraphEngine:
                 places = {row: place for place, row in enumerate(places)}
             steps = STEPS
             for _ in range(steps):
-                step()
+                step()  # on a GPU it only begins here
+            batch.pass_on(before.keys() - places.keys())
 
     def _hidden(self, ids: torch.Tensor, positions: torch.Tensor, cache: Any, **options: Any) -> torch.Tensor:
         """Return the output of the last layer; logits are computed where they are wanted."""
@@ -268,6 +282,31 @@ class GraphEngine:
             graph.replay()
 
         return replay
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Rows that are continued together.
+
+    Attributes:
+        prompts: Their prompts.
+        limits: The most tokens of their replies.
+        replies: What is written into.
+        rows: Where they stand in the call.
+        on_reply: Who wants a reply as soon as it is whole, if anybody does.
+    """
+
+    prompts: list[Sequence[int]]
+    limits: list[int]
+    replies: list[Generated]
+    rows: list[int]
+    on_reply: OnReply | None
+
+    def pass_on(self, ended: Iterable[int]) -> None:
+        """Pass on the replies of some rows, while the device works for the others."""
+        if self.on_reply is not None:
+            for row in ended:
+                self.on_reply(self.rows[row], self.replies[row])
 
 
 def _extend(

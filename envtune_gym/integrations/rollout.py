@@ -250,7 +250,16 @@ def play(rollouts: Sequence[Rollout], engine: Engine) -> None:
     for rollout in rollouts:
         rollout.start()
     while waiting := [rollout for rollout in rollouts if not rollout.over]:
+        ahead: set[int] = set()
+
+        def advance(
+            place: int, reply: Generated, waiting: Sequence[Rollout] = waiting, ahead: set[int] = ahead
+        ) -> None:
+            ahead.add(place)
+            waiting[place].advance(reply)
+
         prompts = [rollout.conversation.ids for rollout in waiting]
-        replies = engine.generate(prompts, [rollout.limit for rollout in waiting])
-        for rollout, reply in zip(waiting, replies, strict=True):
-            rollout.advance(reply)
+        replies = engine.generate(prompts, [rollout.limit for rollout in waiting], advance)
+        for place, reply in enumerate(replies):
+            if place not in ahead:
+                waiting[place].advance(reply)

@@ -18,7 +18,7 @@ from trl.distributed import DistributedBackend
 from trl.models import unwrap_model_for_generation
 
 from envtune_gym.errors import ConfigurationError, TrainingError
-from envtune_gym.integrations.engine import Engine, Generated
+from envtune_gym.integrations.engine import Engine, Generated, OnReply
 from envtune_gym.integrations.engines import MakeEngine, engine_maker
 from envtune_gym.integrations.rollout import EpisodeRequest, MakeEnv, Rollout, RolloutConfig, RolloutRecord, play
 from envtune_gym.integrations.sharding import check_sharding, whole_parameters
@@ -62,8 +62,9 @@ class EpisodePlayer:
         make_engine: Makes what samples the replies; asked before each batch, it returns the same one again.
 
     Attributes:
-        costs: Seconds and tokens of the latest batch by phase (`seconds/generation`, `seconds/environment`: resets,
-            steps and chat template, `tokens/prompt`, `tokens/generated`, `tokens/environment`).
+        costs: Seconds and tokens of the latest batch by phase (`seconds/generation`; `seconds/environment`: resets,
+            steps and chat template, as far as sampling waited for them; `tokens/prompt`, `tokens/generated`,
+            `tokens/environment`).
 
     Raises:
         ChatTemplateError: If the template cannot carry a growing conversation.
@@ -155,10 +156,12 @@ class _Timed:
         self._engine = engine
         self.seconds = 0.0
 
-    def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
+    def generate(
+        self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
+    ) -> list[Generated]:
         """Sample replies (see `Engine.generate`)."""
         began = time.monotonic()
-        replies = self._engine.generate(prompts, limits)
+        replies = self._engine.generate(prompts, limits, on_reply)
         self.seconds += time.monotonic() - began
         return replies
 

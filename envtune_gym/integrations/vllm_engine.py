@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.integrations.engine import Generated
+from envtune_gym.integrations.engine import Generated, OnReply
 from envtune_gym.integrations.kept_slots import weights_mark
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class VllmEngine:
         self._mark: list[float] | None = None
         self._llm = _start(model, batch_size, dtype or model.dtype)
 
-    def generate(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Generated]:
+    def generate(
+        self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
+    ) -> list[Generated]:
         """Sample one reply to each prompt (see `Engine.generate`); draws from vLLM's generator, seeded from torch's."""
         from vllm import SamplingParams
 

@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer with two changes: how rows are scored, and that a checkpoint is whole or not there."""
+"""TRL's GRPOTrainer with two changes: which rows are scored and how, and that a checkpoint is whole or not there."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ __all__ = ["STATE_FILE", "EnvtuneTrainer", "last_checkpoint", "write_state"]
 
 STATE_FILE = "envtune.json"
 """Written last into a checkpoint: the state of the curriculum, and the sign that the checkpoint is whole."""
+
+_ROUNDING = 1e-2
+"""What rounding makes of an advantage of 0 stays below; true ones are hundreds of times larger."""
 
 Scored = tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]
 
@@ -76,6 +79,13 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
         logps, entropies = (value.float().masked_fill(~present, 0) for value in scores)
         return logps, entropies
 
+    def _compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any]) -> torch.Tensor:
+        """Return the loss of a micro-batch; rows of groups without spread add nothing, and so are not scored."""
+        if not self.beta and not self._entropy_bonus_enabled:
+            inputs = _rows_that_teach(inputs)
+        loss: torch.Tensor = super()._compute_loss(model, inputs)
+        return loss
+
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         """Write a checkpoint.
 
@@ -101,6 +111,17 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
             f"the checkpoint of update {step} could not be written ({error}); most likely the disk is full: "
             f"free some room; {intact}"
         )
+
+
+def _rows_that_teach(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the rows whose advantage is not 0, or one row if there is none: a backward pass needs something."""
+    advantages = inputs["advantages"]
+    teach = advantages.abs() > _ROUNDING
+    teach[0] |= not teach.any()
+    return {
+        name: value[teach] if isinstance(value, torch.Tensor) and value.shape[:1] == advantages.shape[:1] else value
+        for name, value in inputs.items()
+    }
 
 
 def last_checkpoint(out: Path) -> Path | None:

@@ -69,7 +69,7 @@ class Script:
         self.histories = []
         self.prompts = []
 
-    def generate(self, prompts, limits):
+    def generate(self, prompts, limits, on_reply=None):
         self.prompts.append(prompts)
         self.histories = self.histories or [list(prompt) for prompt in prompts]
         numbers = iter(range(len(self.scripts)))

@@ -181,7 +181,7 @@ def test_an_episode_that_cannot_begin_is_recorded(run):
 
 def test_non_finite_logits_break_only_their_rollout(tokenizer, make_env):
     class Failing(Script):
-        def generate(self, prompts, limits):
+        def generate(self, prompts, limits, on_reply=None):
             replies = super().generate(prompts, limits)
             if len(self.prompts) == 2:
                 replies[0].error = "the model's logits are not finite"
@@ -193,6 +193,25 @@ def test_non_finite_logits_break_only_their_rollout(tokenizer, make_env):
     assert "not finite" in rollouts[0].record.broken
     assert rollouts[0].record.num_steps == 1
     assert rollouts[1].record.success
+
+
+def test_an_engine_that_passes_replies_on_changes_nothing(tokenizer, make_env):
+    class Eager(Script):
+        def generate(self, prompts, limits, on_reply=None):
+            replies = super().generate(prompts, limits)
+            for place in range(1, len(prompts)):  # not the first
+                on_reply(place, replies[place])
+            return replies
+
+    config = RolloutConfig(max_prompt_tokens=16_000, max_completion_tokens=10_000)
+    scripts = (SOLUTION, ["<answer>no</answer>"] * 9, SOLUTION)
+    ends = []
+    for engine in (Script(tokenizer, *scripts), Eager(tokenizer, *scripts)):
+        rollouts = [Rollout(make_env(), ChatTemplate(tokenizer), config, EpisodeRequest(0, "ticket")) for _ in scripts]
+        play(rollouts, engine)
+        ends.append([(rollout.record, rollout.conversation.ids) for rollout in rollouts])
+    assert ends[0] == ends[1]
+    assert [record.success for record, _ in ends[0]] == [True, False, True]
 
 
 def test_equal_seeds_draw_equal_tasks(tokenizer, make_env, ticket_task):

@@ -94,7 +94,7 @@ class Replies:
     def __init__(self, model, *_):
         self.tokenizer = AutoTokenizer.from_pretrained(model.name_or_path)
 
-    def generate(self, prompts, limits):
+    def generate(self, prompts, limits, on_reply=None):
         asked = {}
         return [self._reply(prompt, limit, asked) for prompt, limit in zip(prompts, limits, strict=True)]
 

@@ -151,3 +151,54 @@ def test_a_checkpoint_without_its_last_file_is_not_one(tmp_path):
     for step in (2, 10):
         write_state(tmp_path / f"checkpoint-{step}", {})
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
+
+
+def micro_batch(advantages):
+    """What TRL hands to the loss: the rollouts above, with these advantages."""
+    ids, mask = padded(ROLLOUTS, 7)
+    own = torch.tensor([row[2] + [0] * (7 - len(row[2])) for row in ROLLOUTS])
+    return {
+        "prompt_ids": ids[:, :-7],
+        "prompt_mask": mask[:, :-7],
+        "completion_ids": ids[:, -7:],
+        "completion_mask": mask[:, -7:],
+        "tool_mask": own,
+        "advantages": torch.tensor(advantages),
+        "num_items_in_batch": own.sum(),
+    }
+
+
+def loss_and_gradients(made, compute, advantages):
+    made.model.zero_grad()
+    made.current_gradient_accumulation_steps = 1
+    loss = compute(made, made.model, micro_batch(advantages))
+    loss.backward()
+    return loss.item(), {name: parameter.grad.clone() for name, parameter in made.model.named_parameters()}
+
+
+@pytest.mark.parametrize("advantages", [[0.0, 0.0, 0.7, -0.7], [0.7, -0.7, 6e-4, 6e-4], [0.0, 0.0, 0.0, 0.0]])
+def test_rows_without_advantage_change_nothing_and_are_not_scored(trainer, advantages):
+    made = trainer()
+    made.beta, made._entropy_bonus_enabled = 0.0, False
+    exact = [0.0 if abs(advantage) < 0.01 else advantage for advantage in advantages]
+    expected, right = loss_and_gradients(made, GRPOTrainer._compute_loss, exact)
+    asked = []
+    score = made._score
+    made._score = lambda model, ids, *others: (asked.append(len(ids)), score(model, ids, *others))[1]
+    loss, gradients = loss_and_gradients(made, EnvtuneTrainer._compute_loss, advantages)
+    assert loss == pytest.approx(expected, abs=1e-6)
+    for name, gradient in right.items():
+        torch.testing.assert_close(gradients[name], gradient, atol=1e-6, rtol=1e-4)
+    assert asked == [max(1, sum(advantage != 0 for advantage in exact))]
+
+
+@pytest.mark.parametrize(("beta", "has_bonus"), [(0.1, False), (0.0, True)])
+def test_rows_without_advantage_are_scored_where_they_matter(trainer, beta, has_bonus):
+    made = trainer()
+    made.beta, made._entropy_bonus_enabled = beta, has_bonus
+    asked = []
+    score = made._score
+    made._score = lambda model, ids, *others: (asked.append(len(ids)), score(model, ids, *others))[1]
+    inputs = micro_batch([0.0, 0.0, 0.7, -0.7]) | {"ref_per_token_logps": torch.zeros(4, 7)}
+    made._compute_loss(made.model, inputs)
+    assert asked == [4]
