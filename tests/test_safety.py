@@ -10,96 +10,8 @@ import pytest
 
 import envtune_gym
 from envtune_gym import TaskSet
-
-FORMATS = ("tool_call", "python", "openai")
-
-EXPRESSIONS = [
-    "__import__('os').system('touch /tmp/envtune_pwned')",
-    "().__class__.__bases__[0].__subclasses__()",
-    "create_ticket.__globals__",
-    "create_ticket.__func__()",
-    "self.tools()",
-    "_functions()",
-    "__init__(config={})",
-    "__class__()",
-    "state()",
-    "fork()",
-    "same_state(other=1)",
-    "TicketAPI.create_ticket(title='x')",
-    "exec('1')",
-    "eval('1+1')",
-    "open('/etc/passwd')",
-    "exit()",
-    "print('x')",
-    "lambda: 0",
-    "[create_ticket for _ in range(9)]",
-    "create_ticket(**{'title': 'x'})",
-    "create_ticket(*['x'])",
-    "create_ticket(title=f'{1+1}')",
-    "(x := 1)",
-    "mean(numbers=[9**9**9])",
-    "mean(numbers=[1e999, -1e999])",
-    "await create_ticket()",
-    "yield 1",
-]
-JSON_CALLS = [
-    '{"name": "__init__", "arguments": {"config": {}}}',
-    '{"name": "__class__", "arguments": {}}',
-    '{"name": "state", "arguments": {}}',
-    '{"name": "create_ticket", "arguments": {"self": 1}}',
-    '{"name": "create_ticket", "arguments": [1]}',
-    '{"name": "create_ticket", "arguments": "title"}',
-    '{"name": ["create_ticket"], "arguments": {}}',
-    '{"name": null, "arguments": null}',
-    '{"name": "mean", "arguments": {"numbers": [NaN, Infinity]}}',
-    '{"name": "mean", "arguments": {"numbers": [' + "9" * 5000 + "]}}",
-    '{"name": "close_ticket", "arguments": {"ticket_id": {"a": [[[[[]]]]]}}}',
-    '{"name": "close_ticket", "arguments": {"ticket_id": "\\ud800"}}',
-    '{"name": "close_ticket"',
-    "[" * 60_000,
-    '{"a":' * 10_000,
-    "{" * 60_000 + "}" * 5_000,
-]
-TEXTS = [
-    "",
-    " ",
-    "\x00",
-    "\ud800\udfff",
-    "\u202e reversed",
-    "<think>" * 9_000,
-    "<tool_call>" * 5_000,
-    "<tool_call>[" * 5_000,
-    "</tool_call><answer><think>",
-    "<think><tool_call>[]</tool_call>",
-    "```json\n" * 7_000,
-    "f(" * 30_000,
-    "[" * 30_000 + "]" * 30_000,
-    "-" * 60_000 + "1",
-    "not " * 16_000 + "1",
-    "1" + "+1" * 30_000,
-    "a" + ".b" * 30_000,
-    "f" + "()" * 30_000,
-    "'" * 65_000,
-    '"' * 65_000,
-    "\\" * 65_000,
-    "f(a=" * 16_000,
-    "lambda:" * 9_000,
-    "x" * 70_000,
-]
-
-
-def hostile():
-    yield from TEXTS
-    for expression in EXPRESSIONS:
-        yield expression
-        yield f"[{expression}]"
-        yield f"<tool_call>[{expression}]</tool_call>"
-    for call in JSON_CALLS:
-        yield f"<tool_call>[{call}]</tool_call>"
-        yield f"<tool_call>{call}</tool_call>"
-        yield json.dumps({"role": "assistant", "tool_calls": [{"function": call}]})
-        arguments = {"name": "create_ticket", "arguments": call}
-        yield json.dumps({"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": arguments}]})
+from envtune_gym.testing.hostile import FORMATS, check_step
+from envtune_gym.testing.hostile_texts import PROOF_OF_INJECTION, hostile_messages
 
 
 @pytest.fixture(params=FORMATS)
@@ -109,28 +21,15 @@ def env(request, ticket_task):
     return env
 
 
-def check_step(env, action):
-    """Take a step; whatever it was, the outcome is defined, and a world in which nothing ran is as before."""
-    if env.episode.over:
-        env.reset(seed=0)
-    before = env.episode.world.state()
-    observation, reward, terminated, truncated, info = env.step(action)
-    assert observation in env.observation_space
-    assert reward in (0.0, 1.0)
-    assert isinstance(terminated, bool)
-    assert isinstance(truncated, bool)
-    if all(result["error"] for result in info["tool_results"]):
-        assert env.episode.world.state() == before
-    return info
-
-
-def test_hostile_text_has_a_defined_outcome_and_runs_no_more_than_tools(env):
-    for action in hostile():
+def test_hostile_text_has_a_defined_outcome_and_runs_no_more_than_tools(env, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tools = {name: env.episode.world.tools[name] for name in ("create_ticket", "mean", "close_ticket")}
+    for action in hostile_messages(tools):
         info = check_step(env, action)
         json.dumps(info)
         for result in info["tool_results"]:
             assert result["error"] or result["name"] in {"create_ticket", "mean", "close_ticket"}
-    assert not Path("/tmp/envtune_pwned").exists()
+    assert not Path(PROOF_OF_INJECTION).exists()
 
 
 PIECES = [

@@ -5,6 +5,7 @@ import pytest
 from envtune_gym.domains.base import ToolFailure
 from envtune_gym.domains.gorilla_file_system import GorillaFileSystem
 from envtune_gym.errors import ConfigurationError
+from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 
 FILLER = {
     "FILE_CONTENT_EXTENSION": "\nmuch more",
@@ -384,3 +385,8 @@ def test_long_names_give_a_bounded_search():
         files.cd("n" * 60_000)
     files.cd("/")
     assert failure(files, "find").code == "too_large"
+
+
+class TestSuites(DomainSuite, TaskSuite, HintSuite):
+    domain = "GorillaFileSystem"
+    configs = (CONFIG, {})

@@ -9,6 +9,7 @@ import pytest
 
 from envtune_gym.domains.base import ToolFailure
 from envtune_gym.domains.math_api import MAX_OPERAND_TEXT, MAX_POWER_BITS, MAX_PRECISION, MathAPI
+from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 
 NOT_NUMBERS = "Both inputs must be numbers"
 NOT_ALL_NUMBERS = "All elements in the list must be numbers"
@@ -216,3 +217,7 @@ def test_as_many_digits_as_python_prints_are_computed(api):
 def test_there_is_no_state(api):
     assert api.state() == {}
     assert api.fork().same_state(api)
+
+
+class TestSuites(DomainSuite, TaskSuite, HintSuite):
+    domain = "MathAPI"

@@ -1,9 +1,8 @@
-import copy
-
 import pytest
 
 from envtune_gym.domains.base import ToolFailure
 from envtune_gym.domains.message_api import MessageAPI
+from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 
 CONFIG = {
     "user_count": 3,
@@ -151,18 +150,6 @@ def test_ill_typed_arguments_meet_pythons_own_words(messages, tool, args, messag
         messages.tools[tool].function(messages, *args)
 
 
-def test_neither_configuration_nor_defaults_are_shared(messages):
-    before = copy.deepcopy(CONFIG)
-    messages.add_contact("Dee")
-    messages.delete_message("USR005")
-    assert before == CONFIG
-    plain = MessageAPI({"current_user": "USR001"})
-    plain.send_message("USR002", "x")
-    plain.add_contact("Eve")
-    assert MessageAPI({}).state() == {**MessageAPI({}).state(), "message_count": 3, "generated_ids": []}
-    assert "Eve" not in MessageAPI({}).user_map
-
-
 def test_a_fork_draws_the_same_ids_and_shares_nothing(messages):
     messages.send_message("USR002", "x")
     fork = messages.fork()
@@ -176,3 +163,8 @@ def test_a_fork_draws_the_same_ids_and_shares_nothing(messages):
 def test_message_ids_run_out_instead_of_hanging():
     messages = MessageAPI({**CONFIG, "generated_ids": set(range(10_000, 100_000))})
     assert failure(messages, "send_message", "USR002", "x").code == "ids_exhausted"
+
+
+class TestSuites(DomainSuite, TaskSuite, HintSuite):
+    domain = "MessageAPI"
+    configs = (CONFIG, {})

@@ -4,6 +4,7 @@ import pytest
 
 from envtune_gym.domains.base import ToolFailure
 from envtune_gym.domains.ticket_api import TicketAPI
+from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 
 TICKET = {
     "id": 1,
@@ -132,12 +133,6 @@ def test_logging_out_twice_is_marked(api):
     assert (failure.silent, failure.code, failure.official) == (True, "not_logged_in", {"success": False})
 
 
-def test_nothing_is_shared_with_the_configuration_or_a_fork():
-    given = config()
-    api = TicketAPI(given)
-    fork = api.fork()
-    api.edit_ticket(1, {"title": "a"})
-    api.resolve_ticket(1, "done")
-    assert given == config()
-    assert fork.state() == config()
-    assert api.get_ticket(1)["title"] == "a"
+class TestSuites(DomainSuite, TaskSuite, HintSuite):
+    domain = "TicketAPI"
+    configs = (config(), {})

@@ -8,6 +8,7 @@ import pytest
 
 from envtune_gym.domains.base import ToolFailure
 from envtune_gym.domains.trading_bot import TradingBot
+from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 
 FILLER = {
     "WATCH_LIST_EXTENSION": ["WX"],
@@ -295,3 +296,8 @@ def test_nothing_reaches_the_configuration_a_fork_or_the_filler():
     assert FILLER["TECHNOLOGY_EXTENSION"] == ["TX"]
     assert fork.same_state(TradingBot(given, FILLER))
     assert not fork.same_state(bot)
+
+
+class TestSuites(DomainSuite, TaskSuite, HintSuite):
+    domain = "TradingBot"
+    configs = ({"authenticated": True, "market_status": "Open"}, {})

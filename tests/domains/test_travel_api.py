@@ -4,6 +4,7 @@ import pytest
 
 from envtune_gym.domains.base import ToolFailure
 from envtune_gym.domains.travel_api import TravelAPI
+from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 
 CARD = {"card_number": "4111", "cardholder_name": "Ann Lee", "balance": 5000.0}
 BOOKING = {
@@ -452,3 +453,8 @@ def test_a_fork_goes_its_own_way_with_the_same_random_numbers():
     assert list(domain.booking_record) == ["b1", "old", "lost"]
     assert domain.book_flight(**BOOK) == first
     assert fork.same_state(domain)
+
+
+class TestSuites(DomainSuite, TaskSuite, HintSuite):
+    domain = "TravelAPI"
+    configs = (CONFIG, {})

@@ -4,6 +4,7 @@ import pytest
 
 from envtune_gym.domains.base import ToolFailure
 from envtune_gym.domains.twitter_api import TwitterAPI
+from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 
 TWEET = {"id": 3, "username": "ann", "content": "Hello World", "tags": ["#Greeting"], "mentions": []}
 
@@ -153,13 +154,6 @@ def test_tweets_without_mentions_share_theirs_within_a_world_only(api):
     assert TwitterAPI(config()).post_tweet("x")["mentions"] == []
 
 
-def test_nothing_is_shared_with_the_configuration():
-    given = config()
-    api = TwitterAPI(given)
-    api.post_tweet("x", [], ["@cid"])
-    api.mention(4, ["@dan"])
-    api.mention(3, ["@dan"])
-    api.comment(3, "x")
-    api.retweet(3)
-    api.follow_user("zoe")
-    assert given == config()
+class TestSuites(DomainSuite, TaskSuite, HintSuite):
+    domain = "TwitterAPI"
+    configs = (config(), {})

@@ -4,6 +4,7 @@ import pytest
 
 from envtune_gym.domains.base import ToolFailure
 from envtune_gym.domains.vehicle_control_api import VehicleControlAPI
+from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 
 LOCKED = dict.fromkeys(("driver", "passenger", "rear_left", "rear_right"), "locked")
 READY = {"doorStatus": LOCKED, "brakePedalStatus": "pressed", "brakePedalForce": 1000.0, "fuelLevel": 10.0}
@@ -317,3 +318,9 @@ def test_a_fork_goes_its_own_way_with_the_same_random_numbers():
     assert not fork.same_state(car)
     assert (car.doorStatus["driver"], config) == ("locked", READY)
     assert fork.get_current_speed() == car.get_current_speed()
+
+
+class TestSuites(DomainSuite, TaskSuite, HintSuite):
+    domain = "VehicleControlAPI"
+    configs = (READY, {})
+    failing_changes = frozenset({"lockDoors", "setCruiseControl", "set_navigation"})  # as officially

@@ -29,9 +29,7 @@ class Desk:
 def library(plan: Plan) -> dict[str, Any]:
     """A few members and books; some books are out, and of some of these all copies are."""
     rng = plan.rng
-    people = [
-        f"{first} {last}" for first, last in zip(plan.cast.others, rng.sample(_SURNAMES, 7), strict=True)
-    ]
+    people = [f"{first} {last}" for first, last in zip(plan.cast.others, rng.sample(_SURNAMES, 7), strict=True)]
     members, strangers = people[:4], people[4:]
     cards = {rng.digits(4): {"name": name} for name in members}
     books: dict[str, dict[str, Any]] = {}

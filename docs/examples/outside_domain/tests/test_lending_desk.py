@@ -4,6 +4,7 @@ import json
 
 import lending_desk
 import pytest
+
 from envtune_gym import World
 from envtune_gym.testing import DomainSuite, HintSuite, TaskSuite
 

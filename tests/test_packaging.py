@@ -1,0 +1,40 @@
+"""What wheel and sdist hold, and that a fresh environment can use them; `tests/versions.py` tries more versions."""
+
+import runpy
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+VERSIONS = runpy.run_path(str(Path(__file__).with_name("versions.py")))
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory):
+    return VERSIONS["build"](tmp_path_factory.mktemp("dist"))
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(archives):
+    package = VERSIONS["ROOT"] / "envtune_gym"
+    files = {path.relative_to(package.parent).as_posix() for path in package.rglob("*") if path.is_file()}
+    files = {name for name in files if "__pycache__" not in name}
+    held = set(zipfile.ZipFile(archives["wheel"]).namelist())
+    assert files - held == set()
+    assert {name.partition("/")[0].rpartition(".")[2] for name in held - files} == {"dist-info"}
+    assert "envtune_gym/py.typed" in held
+
+
+def test_the_sdist_holds_what_tests_and_docs_need(archives):
+    with tarfile.open(archives["sdist"]) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", "tests/versions.py", "docs/versions.md"} <= held
+    assert not any(name.startswith((".venv", "runs/", "dist/")) for name in held)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_a_fresh_environment_imports_and_plays(archives, kind, tmp_path):
+    said = VERSIONS["try_out"](sys.executable, archives[kind], None, tmp_path)
+    assert sys.version.split()[0] in said
