@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from envtune_gym.callsyntax import BrokenCall, Call, CallSyntaxError, parse_call
 from envtune_gym.domains import domain_class
-from envtune_gym.domains.base import Domain, Tool, ToolError, ToolFailure, copy_plain, to_plain
+from envtune_gym.domains.base import TOO_DEEP, Domain, Tool, ToolError, ToolFailure, copy_plain, to_plain
 from envtune_gym.errors import ConfigurationError, TaskError
 from envtune_gym.official import load_filler
 from envtune_gym.rendering import render
@@ -321,12 +321,20 @@ def _size(value: Any) -> tuple[int, int, int]:
 
 
 def _shown(value: Any) -> Any:
+    """Return an argument as fresh plain data, with nested calls in Python syntax."""
+    try:
+        return _spelt_out(value)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def _spelt_out(value: Any) -> Any:
     if isinstance(value, Call):
         return value.source()
     if isinstance(value, (list, tuple)):
-        return [_shown(item) for item in value]
+        return [_spelt_out(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _shown(item) for key, item in value.items()}
+        return {str(key): _spelt_out(item) for key, item in value.items()}
     return to_plain(value)
 
 

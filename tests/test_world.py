@@ -1,3 +1,4 @@
+import json
 import threading
 
 import pytest
@@ -215,3 +216,14 @@ def test_a_result_that_is_too_long_is_an_error():
 @pytest.mark.parametrize(("name", "arguments"), [("add", None), (["x"], {}), (None, None), ("add", [1, 2])])
 def test_calls_of_the_wrong_shape_are_errors_too(name, arguments):
     assert world().call(name, arguments).error.code == "bad_call"
+
+
+@pytest.mark.parametrize("name", ["mean", "nothing", "add"])
+def test_arguments_nested_without_end_are_a_result_like_any_other(name):
+    deep = []
+    for _ in range(5_000):
+        deep = [deep]
+    result = World(["MathAPI"], {}).call(name, {"numbers": deep})
+    assert result.content.startswith(("Error", '{"error"'))
+    assert result.arguments == {"numbers": "(nested too deeply)"}
+    json.dumps(result.error.to_dict())

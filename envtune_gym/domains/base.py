@@ -20,12 +20,26 @@ from typing_extensions import Self
 
 from envtune_gym.domains.schema import tool_schema
 
-__all__ = ["TODAY", "Domain", "LazyRandom", "Tool", "ToolError", "ToolFailure", "copy_plain", "to_plain", "tool"]
+__all__ = [
+    "TODAY",
+    "TOO_DEEP",
+    "Domain",
+    "LazyRandom",
+    "Tool",
+    "ToolError",
+    "ToolFailure",
+    "copy_plain",
+    "to_plain",
+    "tool",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 TODAY = date(2026, 3, 23)
 """The day it is in every world: where an official tool reads the host's clock, ours has the benchmark's own date."""
+
+TOO_DEEP = "(nested too deeply)"
+"""What stands for data that cannot be gone through."""
 
 _PRINTABLE_BITS = 14_000  # 4,300 digits, Python's limit, are 14,281 bits
 _CONTAINERS = frozenset((dict, list, set, tuple))
@@ -170,18 +184,26 @@ def copy_plain(value: Any) -> Any:
 def to_plain(value: Any) -> Any:
     """Return fresh JSON-like data: tuples become lists, sets sorted lists, what is not JSON its `repr`.
 
-    An integer of more digits than Python prints becomes hexadecimal text.
+    An integer of more digits than Python prints becomes hexadecimal text, and what is nested too deeply to be read
+    `TOO_DEEP`.
     """
+    try:
+        return _plain(value)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, bool, float)):
         return value
     if isinstance(value, int):
         return value if value.bit_length() <= _PRINTABLE_BITS else hex(value)
     if isinstance(value, Mapping):
-        return {k if isinstance(k, (str, int)) else str(k): to_plain(v) for k, v in value.items()}
+        return {k if isinstance(k, (str, int)) else str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [to_plain(v) for v in value]
+        return [_plain(v) for v in value]
     if isinstance(value, (set, frozenset)):
-        return sorted((to_plain(v) for v in value), key=lambda item: (str(type(item)), str(item)))
+        return sorted((_plain(v) for v in value), key=lambda item: (str(type(item)), str(item)))
     return repr(value)
 
 
