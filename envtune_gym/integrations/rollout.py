@@ -80,6 +80,7 @@ class RolloutRecord:
         progress: Passed turns divided by the turns of the task.
         turns: Number of finished turns.
         num_turns: Number of turns of the task.
+        passed: Of each finished turn, whether it passed.
         num_steps: Number of replies.
         format_errors: Number of replies that broke the letter of the format, understood or not.
         calls: Number of tool calls that ran.
@@ -104,6 +105,7 @@ class RolloutRecord:
     progress: float = 0.0
     turns: int = 0
     num_turns: int = 0
+    passed: list[bool] = field(default_factory=list)
     num_steps: int = 0
     format_errors: int = 0
     calls: int = 0
@@ -215,7 +217,8 @@ class Rollout:
         record.success = info.get("success", False)
         record.error_type = info.get("error_type")
         record.turns = len(info["turn_results"])
-        record.progress = sum(turn["passed"] for turn in info["turn_results"]) / record.num_turns
+        record.passed = [turn["passed"] for turn in info["turn_results"]]
+        record.progress = sum(record.passed) / record.num_turns
         record.format_errors += not info["format_ok"] or "parse_error" in info
         record.calls += len(results)
         record.errors += sum(result["error"] is not None for result in results) + ("parse_error" in info)

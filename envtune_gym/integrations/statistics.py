@@ -1,4 +1,4 @@
-"""Figures of a batch of rollouts: overall, and apart by component of the reward, category, domain and stage."""
+"""Figures of a batch of rollouts: overall, and apart by component of the reward, turn, category, domain and stage."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ Record = Mapping[str, Any]
 _GROUPS: dict[str, Callable[[Record], Sequence[str]]] = {
     "category": lambda record: [record["category"]],
     "domain": lambda record: record["domains"],
-    "stage": lambda record: [record["stage"]],
+    "stage": lambda record: [record.get("stage", "")],
 }
 """What rollouts are told apart by; one that involves several domains counts in each."""
+
+_MOST_TURNS = 8
+"""Later turns have no figure of their own: the benchmark's longest tasks have as many."""
 
 
 def rollout_statistics(records: Sequence[Record]) -> dict[str, float]:
     """Return figures of some rollouts, by the names under which trainers log them.
 
     Args:
-        records: `RolloutRecord`s as dicts, at least one.
+        records: `RolloutRecord`s as dicts, at least one, or `EvaluatedEpisode`s, which have no stage and do not tell
+            turns apart.
     """
     figures = {f"rollout/{name}": value for name, value in _overall(records).items()}
     figures |= {f"component/{name}": value for name, value in _components(records).items()}
+    figures |= {f"turn/{number}/passed": value for number, value in _turns(records).items()}
     for group, names_of in _GROUPS.items():
         for name in sorted({name for record in records for name in names_of(record) if name}):
             chosen = [record for record in records if name in names_of(record)]
@@ -58,6 +63,18 @@ def _components(records: Sequence[Record]) -> dict[str, float]:
         "verdict": _mean(records, lambda record: record["success"]),
         "progress": _mean(records, lambda record: record["progress"]),
         "format": _mean(records, _format_share),
+    }
+
+
+def _turns(records: Sequence[Record]) -> dict[int, float]:
+    """Return how often each turn passed, of the rollouts whose task has it; one that was not reached did not."""
+    longest = max((record["num_turns"] for record in records if "passed" in record), default=0)
+    return {
+        number: _mean(
+            [record for record in records if record["num_turns"] >= number],
+            lambda record, number=number: record["passed"][number - 1 : number] == [True],  # type: ignore[misc]
+        )
+        for number in range(1, min(longest, _MOST_TURNS) + 1)
     }
 
 

@@ -140,7 +140,7 @@ def _limits(settings: Settings, tasks: TaskSet) -> RolloutConfig:
 def _episode(record: RolloutRecord, one: _Pass, task: Task, sample: int) -> EvaluatedEpisode:
     played = {
         "turns": record.turns,
-        "turns_passed": round(record.progress * task.num_turns),
+        "turns_passed": sum(record.passed),
         "num_steps": record.num_steps,
         "calls": record.calls,
         "errors": record.errors,

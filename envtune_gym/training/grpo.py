@@ -25,6 +25,7 @@ from trl import GRPOConfig
 
 from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError, TrainingError
+from envtune_gym.evaluation.rollout_reading import Stage
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.engines import EngineName, engine_maker
 from envtune_gym.integrations.models import is_hub_id, load_model
@@ -39,8 +40,10 @@ from envtune_gym.training.evaluation import (
 from envtune_gym.training.layers import file_layers, make_settings, to_yaml
 from envtune_gym.training.log import SETTINGS_FILE, RunLog
 from envtune_gym.training.processes import Processes, on_cpu, with_fsdp
+from envtune_gym.training.samples import SampleRollouts
 from envtune_gym.training.settings import LoraSettings, Settings, StageSettings
 from envtune_gym.training.stages import Stages
+from envtune_gym.training.trackers import Trackers, check_trackers
 from envtune_gym.training.trainer import EnvtuneTrainer, last_checkpoint
 from envtune_gym.wrappers import CurriculumWrapper
 
@@ -79,6 +82,7 @@ def train(
     # What the run is about: tasks, model, and where it left off.
     processes = Processes()
     _check_processes(settings, processes)
+    check_trackers(settings.report_to)
     checkpoint = _checkpoint(settings, resume)
     tasks = settings.load_tasks() if tasks is None else tasks
     validation = settings.load_validation() if validation is None else validation
@@ -86,7 +90,11 @@ def train(
     model, tokenizer = load_model(settings.model)
     guard = FiniteGradients()
     processes.wait()  # all have seen what was in the directory before one writes to it
-    log = RunLog(Path(settings.out), to_yaml(settings), _update_of(checkpoint), guard, quiet=not processes.is_main)
+    played_in = Stage(tasks, settings.action_format, settings.max_steps_per_turn, settings.hints)
+    trackers = Trackers(SampleRollouts(played_in, settings.log_rollouts if processes.is_main else 0))
+    log = RunLog(
+        Path(settings.out), to_yaml(settings), _update_of(checkpoint), guard, trackers, quiet=not processes.is_main
+    )
     if settings.beta and settings.lora is None:
         _store_reference(model, settings, processes)
 
@@ -137,9 +145,10 @@ def train(
         train_dataset=Dataset.from_list(episode_rows(map(EpisodeRequest, seeds))),
         args=_trainer_config(settings, processes.count),
         peft_config=None if settings.lora is None else _lora_config(settings.lora),
-        callbacks=[guard, log, progress],
+        callbacks=[guard, log, trackers, progress],
     )
     trainer.remove_callback(PrinterCallback)  # the run's own log takes its place
+    trackers.take_over(trainer)
     progress.trainer = trainer
 
     # Validation: no hints, the benchmark's limit of steps and its verdict, whatever the stage.
@@ -179,6 +188,7 @@ def train(
         base = trained.get_base_model() if hasattr(trained, "get_base_model") else trained
         episodes = evaluate(base, tokenizer, settings, make_engine, processes, f"local:{settings.out}")
         log.add_evaluations(episodes)
+    trackers.close()
     return log
 
 

@@ -23,6 +23,7 @@ from envtune_gym.evaluation.runs.records import EvaluatedEpisode, write_episodes
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.rollout import RolloutRecord
 from envtune_gym.integrations.statistics import rollout_statistics
+from envtune_gym.training.trackers import Trackers
 
 __all__ = ["SETTINGS_FILE", "RunLog"]
 
@@ -55,6 +56,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         settings: The run's settings as YAML, written beside the logs.
         resumed: The update that the run goes on from; what was logged after it is dropped. None: from the start.
         guard: What skips updates; its count is written.
+        trackers: Where else to log to.
         quiet: Take everything in, but show and write nothing, as the log of another process does.
 
     Attributes:
@@ -70,6 +72,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         settings: str = "",
         resumed: int | None = None,
         guard: FiniteGradients | None = None,
+        trackers: Trackers | None = None,
         *,
         quiet: bool = False,
     ) -> None:
@@ -79,6 +82,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self.rollouts: list[RolloutRecord] = []
         self.evaluations: list[EvaluatedEpisode] = []
         self._guard = guard or FiniteGradients()
+        self._trackers = trackers
         self._step = resumed or 0
         self._stage = ""
         self._began = self._seconds = 0.0
@@ -101,6 +105,8 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self.rollouts += records
         self._stage = records[0].stage
         self._write("rollouts", [{"step": self._step + 1, **asdict(record)} for record in records])
+        if self._trackers is not None:
+            self._trackers.add_rollouts(self._step + 1, records)
         for reason, count in Counter(record.broken for record in records if record.broken).items():
             self.console.print(f"[yellow]{count} of {len(records)} rollouts broke and count as 0:[/] {reason}")
 
@@ -110,6 +116,8 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         entry = {"step": step, "stage": stage, "accuracy": figures["rollout/success"], **figures}
         self.validations.append(entry)
         self._write("validations", [entry])
+        if self._trackers is not None:
+            self._trackers.add_validation({"accuracy": entry["accuracy"], **figures})
         self.note(f"update {step}: {entry['accuracy']:.1%} of {len(records)} validation tasks solved, hints off")
 
     def add_evaluations(self, episodes: Sequence[EvaluatedEpisode]) -> None:
@@ -124,6 +132,8 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
             solved = sum(episode.success for episode in played) / len(played)
             progress = sum(episode.progress for episode in played) / len(played)
             self.note(f"{name}, feedback {feedback}: {solved:.1%} of {len(played)} solved, progress {progress:.1%}")
+            if self._trackers is not None:
+                self._trackers.add_evaluation(name, feedback, rollout_statistics([e.model_dump() for e in played]))
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Start the clock."""
@@ -135,15 +145,15 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self._seconds = time.monotonic() - self._began
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
-        """Show and write an update."""
+        """Show and write an update, and add to it what callbacks after this one may want to log too."""
         if "grad_norm" not in logs:
             return  # the summary at the end
-        update = {"step": state.global_step, "stage": self._stage, **logs}
         if "reward" in logs:  # later updates from one batch have no rollouts of their own
-            update["cut"] = sum(value for name, value in logs.items() if name.startswith("rollout/truncated_by_"))
+            logs["cut"] = sum(value for name, value in logs.items() if name.startswith("rollout/truncated_by_"))
         rollouts = sum(logs.get(f"seconds/{phase}", 0.0) for phase in ("generation", "environment"))
-        update["seconds/loss"] = self._seconds - rollouts
-        update["skipped_updates"] = self._guard.skipped
+        logs["seconds/loss"] = self._seconds - rollouts
+        logs["skipped_updates"] = self._guard.skipped
+        update = {"step": state.global_step, "stage": self._stage, **logs}
         self.updates.append(update)
         self._write("updates", [update])
         self.console.print(_row(update, with_head=len(self.updates) == 1))

@@ -255,7 +255,9 @@ class Settings(_Group):
     keep_checkpoints: Annotated[int, Field(ge=2)] = 3
     """checkpoints that are kept, the latest ones"""
     report_to: tuple[str, ...] = ()
-    """where else to log to, as transformers names it: tensorboard, wandb, …"""
+    """where else to log to, as transformers names it: `tensorboard`, `wandb`, `trackio`, …"""
+    log_rollouts: Annotated[int, Field(ge=0)] = 4
+    """rollouts of each batch that these three get as a table, with what was said"""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

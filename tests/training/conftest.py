@@ -11,6 +11,25 @@ STAGES = [
     {"name": "second", "feedback": "error"},
 ]
 
+TINY = {
+    "stages": STAGES,
+    "validation": {"every": 1},
+    "batches": 2,
+    "groups": 1,
+    "group_size": 2,
+    "updates_per_batch": 2,
+    "micro_batch": 1,
+    "learning_rate": 1e-3,
+    "beta": 0.0,
+    "gradient_checkpointing": False,
+    "max_prompt_tokens": 2_000,
+    "max_completion_tokens": 100,
+    "max_new_tokens": 10,
+    "max_steps": 3,
+    "checkpoint_every": 1,
+}
+"""Two batches of one group of two, each for two updates; a stage a batch."""
+
 
 def teach(learner, conversation):
     """Train a model until it can repeat its own part of a conversation; return it."""
@@ -32,32 +51,14 @@ def teach(learner, conversation):
 
 @pytest.fixture
 def settings(tokenizer, tmp_path):  # noqa: F811
-    """Make the settings of a tiny run: two batches of one group of two, each for two updates; a stage a batch."""
+    """Make the settings of a tiny run."""
     tiny_model(tokenizer).save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
 
     def make(**changes):
         from envtune_gym.training.layers import make_settings
 
-        tiny = {
-            "model": str(tmp_path / "model"),
-            "out": str(tmp_path / "run"),
-            "stages": STAGES,
-            "validation": {"every": 1},
-            "batches": 2,
-            "groups": 1,
-            "group_size": 2,
-            "updates_per_batch": 2,
-            "micro_batch": 1,
-            "learning_rate": 1e-3,
-            "beta": 0.0,
-            "gradient_checkpointing": False,
-            "max_prompt_tokens": 2_000,
-            "max_completion_tokens": 100,
-            "max_new_tokens": 10,
-            "max_steps": 3,
-            "checkpoint_every": 1,
-        }
+        tiny = {**TINY, "model": str(tmp_path / "model"), "out": str(tmp_path / "run")}
         return make_settings([{**tiny, **changes}])
 
     return make
