@@ -262,6 +262,8 @@ class ChatModel:
 
     def _described(self, error: Exception) -> str:
         cause = error.__cause__ if isinstance(error.__cause__, TooLongAnswerError) else error
+        if isinstance(cause, asyncio.TimeoutError):
+            return self._named("no whole answer in time")
         return self._named(f"{type(cause).__name__}: {cause}")
 
     def _named(self, fault: str) -> str:

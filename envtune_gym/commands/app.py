@@ -27,6 +27,7 @@ from envtune_gym.commands import (
 )
 from envtune_gym.commands.output import examples
 from envtune_gym.errors import EnvtuneError
+from envtune_gym.evaluation.rollout_reading import visible
 
 __all__ = ["app", "run"]
 
@@ -100,6 +101,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _report(message: str) -> int:
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()))  # it may quote a file that was not written here
     sys.stderr.write(f"error: {line}\n")
     return USAGE

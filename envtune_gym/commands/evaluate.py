@@ -18,7 +18,7 @@ from envtune_gym.commands.running import episode_progress, until_interrupted
 from envtune_gym.commands.selection import Selection, takes_selection
 from envtune_gym.commands.server import KeyVariable, Temperature
 from envtune_gym.env import Offer
-from envtune_gym.errors import ConfigurationError, ServerError
+from envtune_gym.errors import ConfigurationError, DataError, ServerError
 from envtune_gym.evaluation.numbers.failures import failure_counts
 from envtune_gym.evaluation.numbers.summary import summarise
 from envtune_gym.evaluation.rollout_reading import visible
@@ -65,7 +65,9 @@ def eval_command(
     offer: Annotated[
         Offer | None, typer.Option(help="What becomes of withheld and excluded tools; by default as the source says.")
     ] = None,
-    max_steps_per_turn: Annotated[int, typer.Option(min=1, metavar="N", help="Steps that a turn may take.")] = 20,
+    max_steps_per_turn: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Steps that a turn may take; 20.")
+    ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=1024, metavar="N", help="Episodes in work at a time.")] = 16,
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="The OpenAI-compatible server; http://localhost:8000/v1.")
@@ -131,27 +133,29 @@ def eval_command(
         key_variable=key_variable,
         **given,
     )
-    recorded = name.recorded()
     by_source: Decoder = "official" if selection.tasks == "bfcl" else "correct"
+    # What a replay is not told otherwise is as in its file, so that it ends the same.
+    like = name.recorded() or RunSettings(policy=policy, decoder=by_source)
     run = RunSettings(
         policy=policy,
         action_format=action_format,
-        decoder=decoder or (recorded.decoder if recorded else by_source),
+        decoder=decoder or like.decoder,
         feedback=feedback,
         hints=hints or "",
-        offer=offer or "",
+        offer=offer or like.offer,
         tool_docs=tool_docs,
-        max_steps_per_turn=max_steps_per_turn,
+        max_steps_per_turn=max_steps_per_turn or like.max_steps_per_turn,
         seed=selection.seed or 0,
         options=options.settings() if name.is_model else {},
     )
     file = RunFile(out.expanduser(), run, resume=resume, retry_broken=retry_broken)
     try:
-        maker = make_policy(name, action_format, options)
-        tasks = selection.load_recorded(maker.task_ids) if isinstance(maker, ReplayMaker) else selection.load()
-        # Each is made once, and not while a server waits.
-        evaluation = _Evaluation(TaskSet(list(tasks)), samples, maker, run, file)
-        evaluation.play(concurrency)
+        with contextlib.redirect_stdout(sys.stderr):  # stdout is for the report, whatever a policy prints
+            maker = make_policy(name, action_format, options)
+            tasks = selection.load_recorded(maker.task_ids) if isinstance(maker, ReplayMaker) else selection.load()
+            # Each is made once, and not while a server waits.
+            evaluation = _Evaluation(TaskSet(list(tasks)), samples, maker, run, file)
+            evaluation.play(concurrency)
     finally:
         file.close()
     evaluation.report(as_json)
@@ -214,6 +218,7 @@ class _Evaluation:
         """Play what is not finished yet.
 
         Raises:
+            DataError: If an episode cannot be kept.
             ServerError: If the policy cannot go on at all.
             KeyboardInterrupt: If the run was interrupted; how to go on has been said then.
         """
@@ -231,6 +236,8 @@ class _Evaluation:
                 is_finished = asyncio.run(until_interrupted(self._play(runner, waiting)))
             except KeyboardInterrupt:
                 is_finished = False
+            except DataError as error:
+                raise DataError(f"{error}; {self._standing()}") from error
         if not is_finished:
             with contextlib.suppress(OSError):
                 sys.stderr.write(f"interrupted: {self._standing()}\n")

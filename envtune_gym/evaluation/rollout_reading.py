@@ -189,7 +189,7 @@ def _checked(place: str, entry: Mapping[str, Any]) -> SavedRollout:
         return SavedRollout.model_validate(entry)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise DataError(f"{place}: {visible('.'.join(map(str, first['loc'])))}: {first['msg']}") from None
 
 
 def _said(playback: Playback) -> Iterator[Said]:

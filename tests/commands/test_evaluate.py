@@ -21,6 +21,13 @@ async def act(messages, tools, seed):
     return '<tool_call>[{"name": "%s", "arguments": {}}]</tool_call>' % name
 async def breaks(messages, tools):
     raise RuntimeError("out of order")
+def prints(messages, tools):
+    print("thinking")
+    return "<answer>Done.</answer>"
+def hangs(messages, tools):
+    import pathlib, threading
+    pathlib.Path("hanging").touch()
+    threading.Event().wait()
 """
 
 
@@ -104,6 +111,17 @@ def test_a_run_played_again_from_its_file_ends_the_same(envtune_json, task_file,
         assert one == other
 
 
+def test_a_replay_goes_by_the_rules_that_its_file_was_played_by(envtune_json, task_file, folder):
+    rules = ["--max-steps-per-turn", "2", "--offer", "official"]
+    words = ["eval", "--tasks", task_file, "--samples", "3"]
+    envtune_json(*words, "--policy", "random", *rules, "--out", "x.jsonl")
+    report = envtune_json(*words, "--policy", "replay:x.jsonl", "--out", "again.jsonl")
+    assert (report["settings"]["max_steps_per_turn"], report["settings"]["offer"]) == (2, "official")
+    first, again = lines(folder / "x.jsonl"), lines(folder / "again.jsonl")
+    assert any(one["truncated_by"] for one in first)
+    assert [{**one, "run": 0} for one in first] == [{**one, "run": 0} for one in again]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -155,6 +173,42 @@ def test_broken_episodes_are_failures_that_can_be_retried(envtune, envtune_json,
     assert len(lines(folder / "x.jsonl")) == 2
 
 
+def test_what_a_policy_prints_stays_out_of_the_report(envtune, task_file, folder):
+    words = ["--policy", "python:slow_agent:prints", "--out", "x.jsonl", "--json"]
+    code, out, err = envtune("eval", "--tasks", task_file, *words)
+    assert (code, json.loads(out)["episodes"]) == (0, 2)
+    assert set(err.split()) == {"thinking"}
+
+
+def test_a_file_that_quotes_a_terminal_does_not_reach_it_in_errors(envtune, task_file, folder):
+    assert envtune("eval", "--tasks", task_file, "--policy", "oracle", "--out", "x.jsonl")[0] == 0
+    hostile = json.loads((folder / "x.jsonl").read_text().splitlines()[0])
+    hostile["run"]["options"] = {"\x1b[2J": 1}
+    (folder / "x.jsonl").write_text(json.dumps(hostile) + "\n")
+    code, _, err = envtune("eval", "--tasks", task_file, "--policy", "oracle", "--out", "x.jsonl", "--resume")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "\x1b" not in err
+    assert r"\x1b[2J 1 there" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+def test_a_full_disk_says_what_is_kept_and_how_to_go_on(envtune, envtune_json, task_file, folder):
+    import resource
+
+    words = ["eval", "--tasks", task_file, "--policy", "oracle", "--samples", "5", "--concurrency", "1"]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, limits[1]))
+    try:
+        code, out, err = envtune(*words, "--out", "x.jsonl")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    done = len(lines(folder / "x.jsonl"))
+    assert 0 < done < 10
+    assert (code, out) == (2, "")
+    assert f"cannot write x.jsonl: File too large; {done} of 10 episodes are done" in err
+    assert envtune_json(*words, "--out", "x.jsonl", "--resume")["episodes"] == 10
+
+
 def test_a_run_that_only_breaks_stops_and_says_how_to_go_on(envtune, task_file, folder):
     words = ["--policy", "python:slow_agent:breaks", "--samples", "100", "--concurrency", "1"]
     code, _, err = envtune("eval", "--tasks", task_file, *words, "--out", "x.jsonl")
@@ -194,6 +248,18 @@ def test_an_interrupted_run_leaves_whole_lines_and_says_how_to_go_on(folder, com
     assert 0 < done < 180
     said = f"interrupted: {done} of 180 episodes are done and kept in x.jsonl; the same command with --resume goes on"
     assert said in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_callable_that_hangs_does_not_outlive_an_interruption(folder, command):
+    process = start([word.replace(":act", ":hangs") for word in command], folder, "x.jsonl")
+    while process.poll() is None and not (folder / "hanging").exists():
+        os.sched_yield()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert "interrupted: 0 of 180" in err
     assert "Traceback" not in err
 
 

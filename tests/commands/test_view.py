@@ -21,6 +21,17 @@ def test_a_page_is_written_beside_the_file(envtune, files, task_file):
     assert first.with_suffix(".html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize("other", [0, 1])
+def test_a_page_takes_the_place_of_a_page_only(other, envtune, files, task_file, tmp_path):
+    before = files[other].read_text()
+    code, _, error = envtune("view", files[0], "--tasks", task_file, "--out", files[other])
+    assert (code, error.count("\n")) == (2, 1)
+    assert "give another --out" in error
+    assert files[other].read_text() == before
+    for _ in range(2):
+        assert envtune("view", files[0], "--tasks", task_file, "--out", tmp_path / "page.html")[0] == 0
+
+
 def test_two_runs_are_compared(envtune_json, files, task_file, tmp_path):
     written = envtune_json("view", "--compare", *files, "--tasks", task_file)
     page = tmp_path / "first-against-second.html"
@@ -65,6 +76,8 @@ def test_what_replay_wrote_opens(envtune, envtune_json, task_file, tmp_path):
         (["--task", "unknown"], "loosen"),
         (["--tasks", "nowhere"], "'generated', 'bfcl'"),
         (["--out", "/proc/nowhere/page.html"], "cannot write"),
+        (["--conversations"], "goes with --terminal"),
+        (["--terminal", "--out", "page.html"], "leave one of them out"),
     ],
 )
 def test_mistakes_are_a_line_on_stderr(words, said, envtune, files, task_file):

@@ -31,6 +31,8 @@ __all__ = ["AVERAGE", "Group", "RunSummary", "summarise"]
 AVERAGE = "average"
 """Under this name the mean over the categories stands beside them."""
 
+_TOLD = ("policy", "action_format", "decoder", "feedback", "hints", "max_steps_per_turn")
+
 Measure = Callable[[TaskOutcome], float]
 
 
@@ -126,7 +128,8 @@ class RunSummary:
     def leaderboard(self) -> float | None:
         """The leaderboard's multi-turn accuracy, to which a category that was not run adds nothing.
 
-        None if there are other tasks than official ones. Comparable with the leaderboard if `is_complete`.
+        None if there are other tasks than official ones. It cannot be compared with the leaderboard unless it
+        `is_complete`, nor if it was played under other circumstances than the benchmark's.
         """
         if any(outcome.first.source.partition(" ")[0] != "bfcl" for outcome in self.outcomes):
             return None
@@ -155,7 +158,7 @@ class RunSummary:
         """What the episodes were played under; several values where they differ."""
         found: dict[str, dict[str, None]] = {}
         for episode in self.episodes:
-            settings = episode.run.model_dump(include={"policy", "action_format", "decoder", "feedback", "hints"})
+            settings = {name: str(getattr(episode.run, name)) for name in _TOLD}
             offer = episode.run.offer or ("official" if episode.source.partition(" ")[0] == "bfcl" else "strict")
             for name, value in {**settings, "offer": offer, "tasks": episode.source}.items():
                 if value:

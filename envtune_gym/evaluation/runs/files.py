@@ -38,7 +38,7 @@ class RunFile:
 
     def __init__(self, path: Path, run: RunSettings, *, resume: bool = False, retry_broken: bool = False) -> None:
         self.path = path
-        if not resume and path.exists() and path.stat().st_size:
+        if not resume and path.is_file() and path.stat().st_size:
             raise ConfigurationError(f"{path} exists already: add --resume to go on with it, or choose another --out")
         self._journal = JournalFile(path, EvaluatedEpisode, _ADVICE, sync_every=_SYNC_EVERY)
         try:
@@ -65,7 +65,11 @@ class RunFile:
         return len(self._episodes)
 
     def add(self, episode: EvaluatedEpisode) -> None:
-        """Keep a finished episode."""
+        """Keep a finished episode.
+
+        Raises:
+            DataError: If it cannot be written; those before it are safe.
+        """
         self._journal.add(episode)
         self._episodes[episode.task_id, episode.sample] = episode
 

@@ -7,7 +7,7 @@ given the episode's own.
 
 It needs to keep nothing between calls: all that has been said is in the messages. An `async def` is awaited in the
 event loop and must not block it; any other callable runs in threads, and in several at once unless the concurrency is
-1. What it raises breaks the episode and no other.
+1. What it raises, `sys.exit()` included, breaks the episode and no other.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import asyncio
 import importlib
 import inspect
 import os
+import queue
 import sys
+import threading
 import traceback
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -49,7 +51,7 @@ class PythonMaker:
         self.name = f"python:{place}"
         self._function = _load(place)
         self._takes_seed = _takes_seed(self._function)
-        self._threads = None if _is_async(self._function) else ThreadPoolExecutor(concurrency, "policy")
+        self._threads = None if _is_async(self._function) else _Threads(concurrency)
 
     def make(self, task: Task, sample: int, seed: int) -> AsyncPolicy:
         """Return the policy, with the episode's seed if it takes one."""
@@ -60,11 +62,48 @@ class PythonMaker:
     async def aclose(self) -> None:
         """Let go of the threads."""
         if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
+
+
+class _Threads:
+    """Threads that do not keep the process: a callable that hangs must not outlive Ctrl-C, as in an executor it would.
+
+    Args:
+        most: The most of them.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._started = 0
+        self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+
+    async def call(self, function: Callable[[], Any]) -> Any:
+        """Return what a function returns; what it raises, is raised here."""
+        future: Future[Any] = Future()
+        self._calls.put((future, function))
+        if self._started < self._most:
+            self._started += 1
+            threading.Thread(target=self._work, name=f"policy {self._started}", daemon=True).start()
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Have each thread end after the call that it is at."""
+        for _ in range(self._started):
+            self._calls.put(None)
+
+    def _work(self) -> None:
+        while (one := self._calls.get()) is not None:
+            future, function = one
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(function())
+            except BaseException as error:
+                future.set_exception(error)
 
 
 class _CallablePolicy:
-    def __init__(self, function: Callable[..., Any], threads: ThreadPoolExecutor | None) -> None:
+    def __init__(self, function: Callable[..., Any], threads: _Threads | None) -> None:
         self._function = function
         self._threads = threads
 
@@ -73,11 +112,29 @@ class _CallablePolicy:
             if self._threads is None:
                 said = await self._function(messages, tools)
             else:
-                loop = asyncio.get_running_loop()
-                said = await loop.run_in_executor(self._threads, self._function, messages, tools)
-        except Exception as error:
+                said = await self._threads.call(partial(_called, self._function, messages, tools))
+        except CallableError:
+            raise
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            raise CallableError(_described(error)) from error
+        except (Exception, SystemExit) as error:
             raise CallableError(_described(error)) from error
         return _as_reply(said)
+
+
+def _called(function: Callable[..., Any], messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Any:
+    try:
+        return function(messages, tools)
+    except (StopIteration, SystemExit) as error:  # a future cannot hold the one, and the other would end the event loop
+        raise CallableError(_described(error)) from error
+
+
+def _is_cancelled() -> bool:
+    """Tell whether the episode itself is to stop; Python 3.10 cannot tell, and then it is."""
+    task: Any = asyncio.current_task()
+    return bool(task.cancelling()) if hasattr(task, "cancelling") else True
 
 
 def _as_reply(said: Any) -> Reply:
@@ -96,7 +153,7 @@ def _load(place: str) -> Callable[..., Any]:
         sys.path.insert(0, os.getcwd())
     try:
         found = getattr(importlib.import_module(module_name), name, None)
-    except Exception as error:  # the module's own code runs here
+    except (Exception, SystemExit) as error:  # the module's own code runs here
         raise ConfigurationError(f"cannot import {module_name}: {_described(error)}") from error
     if not callable(found):
         raise ConfigurationError(f"{module_name} has no callable named {name}")
@@ -116,7 +173,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
-def _described(error: Exception) -> str:
+def _described(error: BaseException) -> str:
     """Return what was raised and where; the folder of the file is nobody's business."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""

@@ -83,7 +83,7 @@ class EvaluatedEpisode(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     task_id: str
-    sample: int = 0
+    sample: int = Field(default=0, ge=0)
     category: str = ""
     domains: list[str] = Field(default_factory=list)
     source: str = ""
@@ -98,13 +98,13 @@ class EvaluatedEpisode(BaseModel):
     hints: int = 0
     success: bool = False
     error_type: str | None = None
-    progress: float = 0.0
-    reward: float = 0.0
+    progress: float = Field(default=0.0, ge=0, le=1)
+    reward: float = Field(default=0.0, allow_inf_nan=False)
     truncated_by: Literal["", "env", "steps", "tokens"] = ""
     broken: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    seconds: float = 0.0
+    seconds: float = Field(default=0.0, allow_inf_nan=False)
     run: RunSettings
     messages: list[str]
 

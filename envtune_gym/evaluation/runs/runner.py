@@ -75,7 +75,7 @@ class Runner:
         """Play episodes until all are finished, or nothing but broken ones has come for long.
 
         Raises:
-            OSError: If an episode cannot be kept. Those that were kept are safe.
+            DataError: If an episode cannot be kept. Those that were kept are safe.
         """
         waiting = iter(episodes)
         workers = [asyncio.ensure_future(self._work(waiting)) for _ in range(self._concurrency)]

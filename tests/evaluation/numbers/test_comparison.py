@@ -50,9 +50,9 @@ def test_pairs_are_of_the_same_task_and_sample():
 
 
 def test_settings_that_differ_are_named():
-    helped = RUN.model_copy(update={"feedback": "actionable", "policy": "other"})
+    helped = RUN.model_copy(update={"feedback": "actionable", "policy": "other", "max_steps_per_turn": 5})
     found = compare([episode("multi_turn_base_1", False)], [episode("multi_turn_base_1", True, run=helped)])
-    assert found.different_settings == {"feedback": ("off", "actionable")}
+    assert found.different_settings == {"feedback": ("off", "actionable"), "max_steps_per_turn": ("20", "5")}
     assert "not alike: feedback off in a, actionable in b" in printed(found.tables())
 
 

@@ -117,3 +117,53 @@ def test_an_episode_that_is_there_twice_is_a_fault(full, run):
     full.write_bytes(full.read_bytes() + full.read_bytes().split(b"\n")[0] + b"\n")
     with pytest.raises(DataError, match="sample 0 of task 'ticket' twice"):
         RunFile(full, run, resume=True)
+
+
+def test_two_runs_do_not_write_one_file_at_a_time(full, run):
+    file = RunFile(full, run, resume=True)
+    with pytest.raises(DataError, match=r"x\.jsonl is being written by another run"):
+        RunFile(full, run, resume=True)
+    file.close()
+    RunFile(full, run, resume=True).close()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("name", ["/dev/full", "/dev/zero", "."])
+def test_what_is_no_ordinary_file_is_refused(tmp_path, run, name, resume):
+    with pytest.raises(DataError, match="no ordinary file"):
+        RunFile(tmp_path / name, run, resume=resume)
+
+
+def test_where_the_disk_is_full_the_lines_before_stay_whole(full, run, ticket_task):
+    resource = pytest.importorskip("resource")
+    file = RunFile(full, run, resume=True)
+    before = full.read_bytes()
+    record = new_record(ticket_task, 4, run)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, limits[1]))
+    try:
+        with pytest.raises(DataError, match=r"cannot write .*x\.jsonl: File too large"):
+            file.add(record)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert full.read_bytes() == before
+    file.add(record)
+    file.close()
+    assert samples(full) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"sample": -1},
+        {"progress": float("nan")},
+        {"progress": 2.0},
+        {"reward": float("inf")},
+        {"seconds": -float("inf")},
+    ],
+)
+def test_figures_that_no_run_has_are_refused(full, run, fault):
+    line = json.loads(full.read_text(encoding="utf-8").split("\n")[0])
+    full.write_text(json.dumps(line | fault) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"line 1: {next(iter(fault))}: "):
+        RunFile(full, run, resume=True)

@@ -86,6 +86,8 @@ def test_slow_functions_run_side_by_side(module, played, ticket_task):
     ("body", "said"),
     [
         ("raise KeyError('x')", r"KeyError: 'x' \(agent_\d+\.py, line 2\)"),
+        ("raise StopIteration", r"StopIteration: .*\(agent_\d+\.py, line 2\)|raised StopIteration"),
+        ("raise SystemExit(3)", r"SystemExit: 3 \(agent_\d+\.py, line 2\)"),
         ("return 3", "returned int, not the assistant's message"),
         ("return None", "returned NoneType"),
     ],
@@ -97,12 +99,20 @@ def test_what_goes_wrong_in_a_callable_is_said_with_its_place(module, played, ti
         assert re.search(said, record.broken)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="cannot be told from the end of the run")
+def test_a_cancellation_of_the_callables_own_breaks_its_episode_alone(module, played, ticket_task):
+    place = f"{module('import asyncio' + chr(10) + 'async def act(m, t): raise asyncio.CancelledError')}:act"
+    record = played(ticket_task, PythonMaker(place, 1).make(ticket_task, 0, 1))
+    assert "CancelledError" in record.broken
+
+
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
         ("", "{}:act", "no callable named act"),
         ("act = 3", "{}:act", "no callable named act"),
         ("import nothing_such", "{}:act", "ModuleNotFoundError: No module named 'nothing_such'"),
+        ("raise SystemExit(3)", "{}:act", r"SystemExit: 3 \(agent_\d+\.py, line 1\)"),
         ("1 / 0", "{}:act", r"ZeroDivisionError: division by zero \(agent_\d+\.py, line 1\)"),
         ("", "no_module_of_this_name:act", "cannot import no_module_of_this_name"),
         ("", "{}", "python:MODULE:CALLABLE"),

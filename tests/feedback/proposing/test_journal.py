@@ -31,6 +31,7 @@ def test_a_run_that_is_killed_twice_is_taken_up(entries, tmp_path, torn):
         killed.add(entry)
         with killed.path.open("a") as file:
             file.write(torn)
+        del killed  # the lock ends with the process
     with Journal(book) as journal:
         assert all(entry.cause in journal for entry in entries)
     assert load_entries(book) == [entries[1], entries[0]]
