@@ -9,12 +9,15 @@ import typer
 
 from envtune_gym.commands.output import Json, examples, print_json, print_line, progress
 from envtune_gym.errors import ConfigurationError, DataError
+from envtune_gym.evaluation.rollout_reading import visible
 from envtune_gym.viewer.building import ViewedRun, build_page
 from envtune_gym.viewer.opening import open_run
 from envtune_gym.viewer.selecting import Conditions, select, view
 from envtune_gym.viewer.terminal import as_data, print_runs
 
 __all__ = ["EXAMPLES", "view_command"]
+
+_PAGE_BEGINS = b"<!doctype html>"
 
 EXAMPLES = examples(
     "envtune view runs/eval.jsonl",
@@ -59,6 +62,13 @@ def view_command(
         raise ConfigurationError("--failed and --solved exclude each other")
     if compare != (len(runs) == 2) or len(runs) > 2:
         raise ConfigurationError("give one file, or --compare and two files")
+    if conversations and not terminal:
+        raise ConfigurationError("--conversations goes with --terminal; the page has all conversations")
+    if out is not None and terminal:
+        raise ConfigurationError("--out names the page, and with --terminal there is none; leave one of them out")
+    page = out or _beside(runs)
+    if _is_something_else(page):
+        raise ConfigurationError(f"{page} is no page, and is not to be lost; give another --out")
     conditions = Conditions(
         success=True if solved else False if failed else None,
         category=category,
@@ -77,7 +87,15 @@ def view_command(
     elif terminal:
         print_runs(viewed, in_full=conversations)
     else:
-        _write(viewed, out or _beside(runs), as_json)
+        _write(viewed, page, as_json)
+
+
+def _is_something_else(page: Path) -> bool:
+    """Tell whether there is a file in the page's place that no page was written to: the run itself, say."""
+    if not page.is_file():
+        return False
+    with page.open("rb") as stream:
+        return stream.read(len(_PAGE_BEGINS)) not in (_PAGE_BEGINS, b"")
 
 
 def _beside(runs: list[Path]) -> Path:
@@ -97,4 +115,6 @@ def _write(runs: list[ViewedRun], out: Path, as_json: bool) -> None:
     if as_json:
         print_json({"page": str(out), "episodes": episodes, "bytes": len(page.encode())})
     else:
-        print_line(f"{episodes:,} episodes in {out} ({len(page.encode()) / 1e6:.1f} MB); open it in a browser")
+        print_line(
+            f"{episodes:,} episodes in {visible(str(out))} ({len(page.encode()) / 1e6:.1f} MB); open it in a browser"
+        )

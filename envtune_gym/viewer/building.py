@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,13 +10,15 @@ from typing import Any
 from envtune_gym.evaluation.runs.records import RunSettings
 from envtune_gym.viewer.details import ViewedEpisode, detail, line
 from envtune_gym.viewer.figures import Figures, PairedFigures
-from envtune_gym.viewer.opening import OpenedRun
+from envtune_gym.viewer.opening import OpenedRun, settings_as_text
 from envtune_gym.viewer.page import render_page
 from envtune_gym.viewer.strings import Strings
 
-__all__ = ["ViewedRun", "build_page", "paired_rows"]
+__all__ = ["ViewedRun", "build_page", "notes_on", "paired_rows"]
 
 _CHANGES = ("lost", "gained", "both failed", "both solved", "alone")
+_LISTED = 6
+"""Settings that a note lists."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,11 @@ class ViewedRun:
 
 def build_page(runs: Sequence[ViewedRun]) -> str:
     """Return the page of one run, or of two side by side."""
-    strings = Strings()
+    strings = Strings(sum(len(run.episodes) for run in runs))
     title = " against ".join(run.opened.name for run in runs)
     index = {
         "runs": [_run(run) for run in runs],
-        "notes": list(_notes(runs)),
+        "notes": list(notes_on(runs)),
         "comparison": {"lines": list(PairedFigures(runs[0].episodes, runs[1].episodes).lines())}
         if len(runs) > 1
         else None,
@@ -94,11 +96,12 @@ def _run(run: ViewedRun) -> dict[str, Any]:
 
 def _settings(all_settings: Iterable[RunSettings]) -> Iterable[tuple[str, str]]:
     """Yield the settings of a run; where its episodes differ in one, every value that occurs."""
-    different = list({settings.model_dump_json(): settings for settings in all_settings}.values())
-    for name in RunSettings.model_fields:
-        values = dict.fromkeys(_as_text(getattr(settings, name)) for settings in different)
-        if any(values):
-            yield name, ", ".join(filter(None, values))
+    found: dict[str, dict[str, None]] = {}
+    for settings in all_settings:
+        for name, text in settings_as_text(settings).items():
+            found.setdefault(name, {})[text] = None
+    for name, values in found.items():
+        yield name, ", ".join(values)
 
 
 def _sources(run: ViewedRun) -> Iterable[tuple[str, str]]:
@@ -108,19 +111,26 @@ def _sources(run: ViewedRun) -> Iterable[tuple[str, str]]:
     yield "file", str(run.opened.path)
 
 
-def _as_text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {item}" for name, item in value.items())
-    return str(value)
-
-
-def _notes(runs: Sequence[ViewedRun]) -> Iterable[str]:
+def notes_on(runs: Sequence[ViewedRun]) -> Iterator[str]:
+    """Yield what must be known before the figures of runs are believed."""
     for run in runs:
         name, shown, everything = run.opened.name, len(run.episodes), len(run.opened.episodes)
         if shown < everything:
-            yield f"{name}: {shown:,} of its {everything:,} episodes are on this page, and the figures are of these."
+            yield f"{name}: {shown:,} of its {everything:,} episodes are shown, and the figures are of these."
+        under = dict.fromkeys(one.opened.extras.get("under", "") for one in run.episodes)
+        if len(under) > 1:
+            yield f"{name}: the figures mix episodes that were played under different settings: {_listed(under)}."
         if run.figures.trouble:
             yield f"{name}: no figures, for {run.figures.trouble}."
-        unplayed = sum(episode.playback is None for episode in run.episodes)
+        unplayed = [episode for episode in run.episodes if episode.playback is None]
         if unplayed:
-            yield f"{name}: {unplayed:,} episodes could not be played again; of these there are messages only."
+            yield (
+                f"{name}: {len(unplayed):,} of the episodes could not be played again, and have messages only "
+                f"({unplayed[0].notes[0]}); --tasks says where tasks are."
+            )
+
+
+def _listed(texts: Iterable[str]) -> str:
+    every = list(texts)
+    more = f"; and {len(every) - _LISTED:,} more" if len(every) > _LISTED else ""
+    return "; ".join(every[:_LISTED]) + more

@@ -43,8 +43,8 @@ class ViewedEpisode:
 
     @property
     def category(self) -> str:
-        """Its category; where the record does not have it, the task's."""
-        return self.opened.episode.category or (self.task.category if self.task else "")
+        """Its category; where the record does not have it, the task's; `unknown` without either."""
+        return self.opened.episode.category or (self.task.category if self.task else "unknown")
 
     @property
     def domains(self) -> Sequence[str]:

@@ -119,7 +119,7 @@ def _points(interval: Interval) -> str:
 
 def _counted(viewed: ViewedEpisode) -> EvaluatedEpisode:
     """Return the record of an episode with what it lacks taken from the task."""
-    update: dict[str, Any] = {"category": viewed.category or "unknown", "domains": list(viewed.domains)}
+    update: dict[str, Any] = {"category": viewed.category, "domains": list(viewed.domains)}
     if not viewed.opened.episode.num_turns and viewed.task is not None:
         update["num_turns"] = viewed.task.num_turns
     return viewed.opened.episode.model_copy(update=update)

@@ -6,25 +6,28 @@ All become `EvaluatedEpisode`; what a training run says beyond that (update, sta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from envtune_gym.errors import ConfigurationError, DataError, UnknownTaskError
+from envtune_gym.evaluation.rollout_reading import visible
 from envtune_gym.evaluation.run_logs import SETTINGS_FILE, read_lines
-from envtune_gym.evaluation.runs.records import EvaluatedEpisode
+from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
 from envtune_gym.tasks import Task, TaskSet, load_tasks
 
 if TYPE_CHECKING:
     from envtune_gym.training.settings import Settings
 
-__all__ = ["Opened", "OpenedRun", "TaskFinder", "open_run"]
+__all__ = ["Opened", "OpenedRun", "TaskFinder", "open_run", "settings_as_text"]
 
 _ROLLOUTS_FILE = "rollouts.jsonl"
 _EXTRAS = ("step", "stage")
+_MAX_SETTING = 1_000
+"""Characters of a setting that are shown."""
 _KNOWN_IDS = {"multi_turn_": "bfcl", "gen-": "generated"}
 
 
@@ -34,7 +37,8 @@ class Opened:
 
     Attributes:
         episode: The record.
-        extras: What else the file says of it: update and stage of a training run.
+        extras: What else the file says of it: update and stage of a training run; and as `under`, the settings in
+            which it differs from others of the file.
     """
 
     episode: EvaluatedEpisode
@@ -72,13 +76,14 @@ class TaskFinder:
 
     Args:
         given: Where all tasks are found; None: where each record says.
-        trained_on: Loads the tasks of records that do not say; None: their ids tell.
+        trained_on: Loads the sets of a training run, for records that name no source that can be opened by its name;
+            None: the ids tell.
     """
 
-    def __init__(self, given: TaskSet | None = None, trained_on: Callable[[], TaskSet] | None = None) -> None:
+    def __init__(self, given: TaskSet | None = None, trained_on: Callable[[], Sequence[TaskSet]] | None = None) -> None:
         self._given = given
         self._trained_on = trained_on
-        self._sets: dict[str, TaskSet] = {}
+        self._sets: dict[str, Sequence[TaskSet]] = {}
 
     def __call__(self, task_id: str, source: str) -> Task:
         """Return a task.
@@ -97,22 +102,33 @@ class TaskFinder:
         if self._given is not None:
             return self._given.get(task_id)
         name, _, version = source.partition(" ")
-        task = self._open(name, task_id).get(task_id)
+        task = _first(self._open(name, task_id), task_id)
         if version and version != task.source_version:
             found = f"{name} {task.source_version}"
             raise DataError(f"the episode was played on {source}, and here is {found}; install the former")
         return task
 
-    def _open(self, name: str, task_id: str) -> TaskSet:
+    def _open(self, name: str, task_id: str) -> Sequence[TaskSet]:
         if name not in self._sets:
-            if not name and self._trained_on is not None:
+            if name not in _KNOWN_IDS.values() and self._trained_on is not None:
                 self._sets[name] = self._trained_on()
             else:
                 source = name or next((known for start, known in _KNOWN_IDS.items() if task_id.startswith(start)), "")
                 if source not in _KNOWN_IDS.values():
                     raise ConfigurationError("the file does not say where its tasks are; give --tasks")
-                self._sets[name] = load_tasks(source)
+                self._sets[name] = [load_tasks(source)]
         return self._sets[name]
+
+
+def _first(sets: Sequence[TaskSet], task_id: str) -> Task:
+    """Return the task of an id from the first set that has it."""
+    *others, last = sets
+    for one in others:
+        try:
+            return one.get(task_id)
+        except UnknownTaskError:
+            continue
+    return last.get(task_id)
 
 
 def open_run(path: Path, tasks: str | None = None) -> OpenedRun:
@@ -131,11 +147,57 @@ def open_run(path: Path, tasks: str | None = None) -> OpenedRun:
     if not path.is_file():
         raise DataError(f"there are no episodes in {path}")
     given = None if tasks is None else load_tasks(tasks)
-    settings = _training_settings(path.parent / SETTINGS_FILE)
-    episodes = list(_episodes(path, settings))
-    if not episodes:
+    lines = list(read_lines(path))
+    if not lines:
         raise ConfigurationError(f"{path} holds no episode yet")
-    return OpenedRun(path, episodes, TaskFinder(given, None if settings is None else settings.load_tasks))
+    # Only lines of a training run need them: beside other files may lie settings of something else.
+    is_training = any(_is_of_training(entry) for _, entry in lines)
+    settings = _training_settings(path.parent / SETTINGS_FILE) if is_training else None
+    episodes = _told_apart(list(_episodes(lines, settings)))
+    return OpenedRun(path, episodes, TaskFinder(given, None if settings is None else lambda: _task_sets(settings)))
+
+
+def settings_as_text(run: RunSettings) -> dict[str, str]:
+    """Return settings by name, the policy's options among them, as they are shown; what is empty is left out."""
+    fields = {name: getattr(run, name) for name in RunSettings.model_fields if name != "options"}
+    options = {f"option {name}" if name in fields else name: value for name, value in run.options.items()}
+    return {name: text for name, value in (fields | options).items() if (text := _as_text(value))}
+
+
+def _as_text(value: Any) -> str:
+    try:
+        text = str(value)
+    except RecursionError:
+        return "(nested too deep to show)"
+    return text if len(text) <= _MAX_SETTING else f"{text[:_MAX_SETTING]} …"
+
+
+def _told_apart(episodes: Sequence[Opened]) -> list[Opened]:
+    """Say of each episode what it was played under, as far as the episodes of its file differ in that."""
+    settings = [settings_as_text(one.episode.run) for one in episodes]
+    names = dict.fromkeys(name for one in settings for name in one)
+    differing = [name for name in names if len({one.get(name, "") for one in settings}) > 1]
+    if not differing:
+        return list(episodes)
+    pairs = zip(episodes, settings, strict=True)
+    return [replace(one, extras={**one.extras, "under": _listed(texts, differing)}) for one, texts in pairs]
+
+
+def _listed(texts: Mapping[str, str], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {texts.get(name) or 'none'}" for name in names)
+
+
+def _is_of_training(entry: Mapping[str, Any]) -> bool:
+    """Tell whether a line is a rollout, or an episode of the tests after training."""
+    run = entry.get("run")
+    options = run.get("options") if isinstance(run, dict) else None
+    return "run" not in entry or (isinstance(options, dict) and "evaluation" in options)
+
+
+def _task_sets(settings: Settings) -> list[TaskSet]:
+    """Return the tasks of a training run, and those files of its tests that have no name that records could say."""
+    files = [one.tasks for one in settings.evaluations if one.tasks.source not in _KNOWN_IDS.values()]
+    return [settings.load_tasks(), *(one.load() for one in files)]
 
 
 def _training_settings(file: Path) -> Settings | None:
@@ -147,17 +209,17 @@ def _training_settings(file: Path) -> Settings | None:
     return make_settings(file_layers(file), str(file))
 
 
-def _episodes(path: Path, settings: Settings | None) -> Iterator[Opened]:
-    """Yield the episodes of a file; where several of one task have the same number, or none, they get others."""
+def _episodes(lines: Iterable[tuple[str, dict[str, Any]]], settings: Settings | None) -> Iterator[Opened]:
+    """Yield the episodes in lines; where several of one task have the same number, or none, they get others."""
     seen: set[tuple[str, int]] = set()
     latest: Counter[str] = Counter()
-    for place, entry in read_lines(path):
+    for place, entry in lines:
         data = entry if "run" in entry else {**entry, "run": _run_of(entry, settings)}
         try:
             episode = EvaluatedEpisode.model_validate(data)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise DataError(f"{place}: {visible('.'.join(map(str, first['loc'])))}: {first['msg']}") from None
         if (episode.task_id, episode.sample) in seen:
             episode = episode.model_copy(update={"sample": latest[episode.task_id] + 1})
         seen.add((episode.task_id, episode.sample))

@@ -8,18 +8,26 @@ MAX_TEXT = 12_000
 """Characters of a text that are kept; of a longer one the beginning and the end."""
 _KEPT_AT_END = 2_000
 MAX_EPISODE = 200_000
-"""Characters of an episode that are kept so; beyond them, texts are cut to `_SHORT`."""
+"""Bytes of an episode that are kept so; beyond them, texts are cut to `_SHORT`."""
+MAX_PAGE = 80_000_000
+"""Bytes of a page, which its episodes share: many long ones have less room each, so that the page still opens."""
+_ESCAPED = 6
+"""Bytes of a character that is not ASCII."""
 _SHORT = 400
-_SHORT_END = 100
 
 
 class Strings:
-    """The texts of a page, numbered in the order in which they were first met."""
+    """The texts of a page, numbered in the order in which they were first met.
 
-    def __init__(self) -> None:
+    Args:
+        episodes: How many episodes there are.
+    """
+
+    def __init__(self, episodes: int = 1) -> None:
         self._numbers: dict[str, int] = {}
         self._kept: list[str | list[str | int]] = []
-        self._room = MAX_EPISODE
+        self._most = min(MAX_EPISODE, MAX_PAGE // max(1, episodes))
+        self._room = self._most
 
     @property
     def kept(self) -> list[str | list[str | int]]:
@@ -28,15 +36,17 @@ class Strings:
 
     def begin_episode(self) -> None:
         """Begin another episode, which has room of its own."""
-        self._room = MAX_EPISODE
+        self._room = self._most
 
     def number(self, text: str) -> int:
         """Return the number of a text."""
         found = self._numbers.get(text)
         if found is not None:
             return found
-        most, end = (MAX_TEXT, _KEPT_AT_END) if self._room > 0 else (_SHORT, _SHORT_END)
-        self._room -= min(len(text), most)
+        size = 1 if text.isascii() else _ESCAPED
+        most = max(_SHORT, min(MAX_TEXT, self._room // size))
+        end = min(_KEPT_AT_END, most // 4)
+        self._room -= min(len(text), most) * size
         number = self._numbers[text] = len(self._kept)
         if len(text) <= most:
             self._kept.append(text)

@@ -15,7 +15,7 @@ from rich.text import Text
 from envtune_gym.evaluation.playback import PlayedStep, PlayedTurn, ShownResult
 from envtune_gym.evaluation.rollout_reading import visible
 from envtune_gym.evaluation.state_difference import StateDifference
-from envtune_gym.viewer.building import ViewedRun, paired_rows
+from envtune_gym.viewer.building import ViewedRun, notes_on, paired_rows
 from envtune_gym.viewer.details import MAX_DIFFERENCES, ViewedEpisode, as_json, detail, line
 from envtune_gym.viewer.figures import PairedFigures
 from envtune_gym.viewer.strings import MAX_TEXT
@@ -53,6 +53,8 @@ def _whole(text: str) -> str:
 
 
 def _parts(runs: Sequence[ViewedRun], in_full: bool) -> Iterator[RenderableType]:
+    for note in notes_on(runs):
+        yield _note(note)
     if len(runs) > 1:
         for letter, run in zip("AB", runs, strict=True):
             yield _text(f"{letter}: {run.opened.name}", "bold")
@@ -116,9 +118,8 @@ def _episode(run: ViewedRun, viewed: ViewedEpisode, *, is_one_of_two: bool) -> I
         f"broken: {episode.broken}" if episode.broken else "",
     )
     yield Rule(_text(f"{episode.task_id}{where}"), align="left")
-    yield Text.assemble(_mark(episode.success), f" {verdict}  ", _text(", ".join(filter(None, facts))))
-    for note in viewed.notes:
-        yield Text.assemble(("note: ", "yellow"), _text(note))
+    yield Text.assemble(_mark(episode.success), f" {verdict}  ", _text(_in_a_line(", ".join(filter(None, facts)))))
+    yield from map(_note, viewed.notes)
     if viewed.playback is None:
         yield from (_said("assistant", message) for message in episode.messages)
         return
@@ -183,6 +184,15 @@ def _said(speaker: str, text: str, style: str = "", indent: int = 2) -> Renderab
 
 def _mark(success: bool) -> Text:
     return Text("✓", "green") if success else Text("✗", "red")
+
+
+def _note(text: str) -> Text:
+    return Text.assemble(("note: ", "yellow"), _text(_in_a_line(text)))
+
+
+def _in_a_line(text: str) -> str:
+    """Return a text without its line breaks, after which it could pass for what somebody said."""
+    return " ".join(_cut(text).split())
 
 
 def _text(text: str, style: str = "") -> Text:

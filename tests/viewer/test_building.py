@@ -6,7 +6,19 @@ import pytest
 from envtune_gym.viewer.building import build_page, paired_rows
 from envtune_gym.viewer.opening import open_run
 from envtune_gym.viewer.selecting import Conditions, select, view
-from tests.viewer.runs import FAILED, HOSTILE_MESSAGES, OPEN, SOLVED, TASK, WITHHELD, answer, played, save, save_tasks
+from tests.viewer.runs import (
+    FAILED,
+    HOSTILE,
+    HOSTILE_MESSAGES,
+    OPEN,
+    SOLVED,
+    TASK,
+    WITHHELD,
+    answer,
+    played,
+    save,
+    save_tasks,
+)
 
 
 @pytest.fixture
@@ -70,7 +82,36 @@ def test_an_episode_whose_task_is_not_to_be_had_keeps_its_messages(make):
     detail = details["episodes"][0][1]
     assert [details["strings"][at] for at in detail["unsent"]] == SOLVED
     assert "no task 'stranger'" in details["strings"][detail["notes"][0]]
-    assert index["notes"] == ["0.jsonl: 1 episodes could not be played again; of these there are messages only."]
+    (note,) = index["notes"]
+    assert note.startswith("0.jsonl: 1 of the episodes could not be played again")
+    assert "no task 'stranger'" in note
+
+
+def test_settings_that_are_hostile_come_through(make):
+    options = {HOSTILE: HOSTILE, "long": "x" * 1_000_000, "deep": json.loads('{"a":' * 400 + "1" + "}" * 400)}
+    index, _ = data(make([played(TASK, SOLVED, hints="", options=options)]))
+    settings = dict(index["runs"][0]["settings"])
+    assert settings[HOSTILE] == HOSTILE
+    assert len(settings["long"]) < 1100
+
+
+def test_episodes_played_under_different_settings_are_told_apart(make):
+    episodes = [played(TASK, SOLVED), played(TASK, SOLVED, sample=1, feedback="error", options={"evaluation": "a"})]
+    index, _ = data(make(episodes))
+    plain, told = index["episodes"][0]
+    assert plain["under"] == "feedback off, evaluation none"
+    assert told["under"] == "feedback error, evaluation a"
+    assert "the figures mix episodes that were played under different settings" in index["notes"][0]
+    index, _ = data(make([played(TASK, SOLVED), played(TASK, FAILED, sample=1)]))
+    assert index["notes"] == []
+    assert "under" not in index["episodes"][0][0]
+
+
+def test_an_episode_of_no_known_category_is_in_one_of_that_name(make):
+    nowhere = played(TASK, SOLVED).model_copy(update={"task_id": "stranger", "category": ""})
+    index, _ = data(make([nowhere], category="unknown"))
+    assert index["episodes"][0][0]["category"] == "unknown"
+    assert index["runs"][0]["figures"]["charts"][0]["rows"][0]["filter"] == {"category": "unknown"}
 
 
 def test_a_task_that_has_changed_is_noted(make):

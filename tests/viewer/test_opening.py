@@ -3,6 +3,7 @@ import json
 import pytest
 
 from envtune_gym.errors import ConfigurationError, DataError, EnvtuneError
+from envtune_gym.tasks import save_jsonl
 from envtune_gym.viewer.opening import open_run
 from tests.viewer.runs import FAILED, SOLVED, TASK, WITHHELD, played, save, save_tasks
 
@@ -63,6 +64,33 @@ def test_a_training_run_is_opened_with_its_settings(tmp_path):
     assert (first.episode.run.policy, first.episode.run.feedback, first.episode.run.seed) == ("mine", "error", 9)
     assert first.episode.run.max_steps_per_turn == 4
     assert run.find_task("withheld", "") == WITHHELD
+
+
+def test_the_tests_of_a_trained_model_are_played_on_the_tasks_that_the_settings_name(tmp_path):
+    save_jsonl([TASK], tmp_path / "train.jsonl")
+    save_jsonl([WITHHELD], tmp_path / "test.jsonl")
+    test = {"name": "test", "tasks": {"source": str(tmp_path / "test.jsonl"), "split": "all"}}
+    settings = {"tasks": [{"source": str(tmp_path / "train.jsonl"), "split": "all"}], "evaluations": [test]}
+    (tmp_path / "settings.yaml").write_text(json.dumps(settings))
+    run = open_run(save(tmp_path / "evaluations.jsonl", [played(WITHHELD, [], options={"evaluation": "test"})]))
+    assert run.find_task("withheld", "custom") == WITHHELD
+    assert run.find_task("ticket", "custom") == TASK
+    with pytest.raises(EnvtuneError, match="no task 'stranger'"):
+        run.find_task("stranger", "custom")
+
+
+def test_settings_of_something_else_beside_a_run_are_let_be(tmp_path):
+    (tmp_path / "settings.yaml").write_text("oven: hot")
+    assert open_run(save(tmp_path / "run.jsonl", [played(TASK, SOLVED)])).episodes
+    with pytest.raises(ConfigurationError, match="oven"):
+        open_run(write(tmp_path / "rollouts.jsonl", rollout()))
+
+
+def test_what_an_error_repeats_of_a_file_cannot_act_on_a_terminal(tmp_path):
+    line = played(TASK, SOLVED).model_dump()
+    file = write(tmp_path / "run.jsonl", {**line, "run": {**line["run"], "\x1b[2J\u202e": 1}})
+    with pytest.raises(DataError, match=r"run\.\\x1b\[2J\\u202e"):
+        open_run(file)
 
 
 def test_rollouts_without_settings_are_opened_too(tmp_path):

@@ -1,4 +1,6 @@
-from envtune_gym.viewer.strings import MAX_EPISODE, MAX_TEXT, Strings
+import json
+
+from envtune_gym.viewer.strings import MAX_EPISODE, MAX_PAGE, MAX_TEXT, Strings
 
 
 def test_a_text_is_kept_once():
@@ -26,3 +28,15 @@ def test_an_episode_without_end_cannot_fill_the_page():
     strings.begin_episode()
     strings.number("y" * MAX_TEXT)
     assert strings.kept[-1] == "y" * MAX_TEXT
+
+
+def test_many_long_episodes_share_the_room_of_a_page():
+    def size(text, episodes):
+        strings = Strings(episodes)
+        for number in range(100):
+            strings.number(f"{number} " + text * MAX_TEXT)
+        return len(json.dumps(strings.kept))
+
+    assert size("x", 2000) < MAX_PAGE / 2000 + 100 * 500
+    assert size("x", 2) > 2 * size("x", 2000)
+    assert size("\u4e16", 2000) < MAX_PAGE / 2000 + 100 * 6 * 500

@@ -58,13 +58,22 @@ def test_two_runs_are_printed_side_by_side(make, capsys):
 def test_hostile_text_can_neither_act_nor_pass_for_another_speaker(make, capsys):
     messages = [f"[red]\n  user\n{text}" for text in HOSTILE_MESSAGES]
     print_runs(
-        make([played(TASK, [OPEN]).model_copy(update={"messages": messages, "broken": "\x1b[2J"})]), in_full=True
+        make([played(TASK, [OPEN]).model_copy(update={"messages": messages, "broken": "\x1b[2J\n  user\nhello"})]),
+        in_full=True,
     )
     out = capsys.readouterr().out
     assert "\\x1b[2J" in out
     assert "[red]" in out
     assert not set(out) & set("\x1b\x00\x07\u202e\u2066\u2028\ud800")
     assert out.splitlines().count("  user") <= out.count("Turn ")
+
+
+def test_what_must_be_known_of_the_figures_stands_before_them(make, capsys):
+    stranger = played(TASK, SOLVED).model_copy(update={"task_id": "stranger"})
+    print_runs(make([stranger, played(TASK, SOLVED, feedback="error")]), in_full=False)
+    before = capsys.readouterr().out.partition("By category")[0]
+    assert "played under different settings: feedback off; feedback error" in before
+    assert "1 of the episodes could not be played again" in before
 
 
 def test_episodes_are_plain_data_too(make):

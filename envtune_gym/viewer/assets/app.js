@@ -5,16 +5,18 @@ let current = null;
 
 const panel = (name) => document.getElementById(`panel-${name}`);
 const count = el('p', { id: 'count', class: 'count', role: 'status', 'aria-live': 'polite' });
-const clear = el('button', { type: 'button', class: 'link', hidden: true, on: { click: () => setFilters({}, applyFilters) } }, 'Clear filters');
+const clear = el('button', {
+  type: 'button', class: 'link', hidden: true, on: { click: () => { setFilters({}, applyFilters); list.box.focus(); } },
+}, 'Clear filters');
 const pane = el('div', { id: 'detail', class: 'pane', tabindex: '-1', role: 'region', 'aria-label': 'Episode' });
 const list = episodeList(openRow, () => pane.focus());
 
 function openRow(row) {
+  history.replaceState(null, '', `#episode-${row.at}`);
   if (row === current) return;
   current = row;
   replaceChildren(pane, detailView(row));
   pane.scrollTop = 0;
-  history.replaceState(null, '', `#episode-${row.at}`);
 }
 
 function applyFilters() {
@@ -78,6 +80,7 @@ document.addEventListener('keydown', (event) => {
     event.preventDefault();
   } else if (event.key === 'Escape' && !panel('episodes').hidden) {
     list.box.focus();
+    event.preventDefault(); // a search box would empty itself, and the list would still be that of the search
   }
 });
 

@@ -1,5 +1,7 @@
 // Charts are tables: each row has its name, a bar for each run, and the figure itself.
 
+const LONG_NAME = 28; // longer ones may break anywhere
+
 function barTable(charts, choose) {
   const [chart] = charts.filter(Boolean);
   const labels = [...new Set(charts.flatMap((one) => (one ? one.rows.map((row) => row.label) : [])))];
@@ -13,7 +15,7 @@ function barTable(charts, choose) {
       ? el('button', { type: 'button', class: 'link', title: 'Show these episodes', on: { click: () => choose(filter) } }, text)
       : text;
     return el('tr', {},
-      el('th', { scope: 'row' }, name),
+      el('th', { scope: 'row', class: text.length > LONG_NAME ? 'long' : null }, name),
       el('td', { class: 'bars' }, found.map((row, run) => bar(row, run, most))),
       el('td', { class: 'figure' }, found.map((row, run) => figure(row, run, chart.unit))));
   });

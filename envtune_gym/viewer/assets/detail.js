@@ -46,7 +46,8 @@ function outcome(episode) {
   return el('div', { class: `outcome ${episode.solved ? 'good' : 'bad'}` },
     el('p', { class: 'verdict' }, el('b', {}, episode.solved ? '✓ solved' : '✗ failed'),
       causes.filter(Boolean).map((cause) => el('span', { class: 'cause' }, cause))),
-    el('dl', { class: 'facts' }, facts.map(([value, name]) => el('div', {}, el('dt', {}, name), el('dd', {}, String(value))))));
+    el('dl', { class: 'facts' }, facts.map(([value, name]) => el('div', {}, el('dt', {}, name), el('dd', {}, String(value))))),
+    episode.under ? el('p', { class: 'small' }, `Played under ${episode.under}`) : null);
 }
 
 function turnView(turn, at, id) {
@@ -149,6 +150,11 @@ function fold(title, content, isOpen = false) {
   return el('details', { open: isOpen }, el('summary', {}, title), content);
 }
 
+// A cut within a character outside of the basic plane would leave half of it.
+function beginning(text) {
+  return text.slice(0, /[\uD800-\uDBFF]/.test(text[SHOWN_LENGTH - 1] ?? '') ? SHOWN_LENGTH - 1 : SHOWN_LENGTH);
+}
+
 // A text of the file; what is long is folded, and what the file leaves out is said.
 function long(at, kind = '') {
   const entry = kept(at);
@@ -160,7 +166,7 @@ function long(at, kind = '') {
   else {
     const more = el('button', { type: 'button', class: 'link more', on: { click: () => { put(whole); block.tabIndex = -1; block.focus(); } } },
       `Show ${number.format(length - SHOWN_LENGTH)} more characters`);
-    put([whole[0].slice(0, SHOWN_LENGTH), el('span', {}, '… '), more]);
+    put([beginning(whole[0]), el('span', {}, '… '), more]);
   }
   return block;
 }

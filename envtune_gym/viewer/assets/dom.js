@@ -1,6 +1,6 @@
 // Elements are made here and nowhere else. Text becomes text: no markup is ever parsed.
 
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}\p{Default_Ignorable_Code_Point}]/gu;
 
 // What cannot be seen, or would rearrange what can, is written out and marked.
 function escape(character) {

@@ -1,6 +1,6 @@
 // The filters of the list. `state` holds what is chosen; an empty string is no condition.
 
-const state = { query: '', category: '', domain: '', outcome: '', failure: '', change: '' };
+const state = { query: '', category: '', domain: '', outcome: '', failure: '', change: '', under: '' };
 
 const OUTCOMES = {
   solved: ['solved', (one) => one.solved],
@@ -23,6 +23,7 @@ function fits(row) {
     && (!state.domain || (row.first.domains ?? []).includes(state.domain))
     && (!state.outcome || any(OUTCOMES[state.outcome][1]))
     && (!state.failure || any((one) => one.failure === state.failure))
+    && (!state.under || any((one) => one.under === state.under))
     && (!state.change || row.change === state.change || (state.change === 'flipped' && isFlip));
 }
 
@@ -47,6 +48,7 @@ function filterBar(apply) {
     choice('category', 'Category', values((one) => one.category), apply),
     choice('domain', 'Domain', values((one) => one.domains ?? []), apply),
     choice('failure', 'Failure class', values((one) => one.failure).map(([value]) => [value, words(value)]), apply),
+    choice('under', 'Played under', values((one) => one.under), apply),
   ];
   return el('form', { role: 'search', class: 'filters', 'aria-label': 'Filters', on: { submit: (event) => event.preventDefault() } },
     box, choices);
