@@ -5,8 +5,8 @@ that differ in a few of them. A *cell* is a method with a seed. All cells of a s
 and all see the same tasks. Each cell is a process; what is done is kept, so an experiment that was interrupted goes on.
 
 Examples:
-  The comparison of the training documentation, three cells at a time on each GPU:
-    python baselines/experiment.py --config baselines/experiments/undemonstrated.yaml --jobs 3 --out runs/undemonstrated
+  The comparison of the training documentation, two cells at a time on each GPU (about 55 GB each):
+    python baselines/experiment.py --config baselines/experiments/undemonstrated.yaml --jobs 2 --out runs/undemonstrated
 
   Some methods, one seed:
     python baselines/experiment.py --config baselines/experiments/undemonstrated.yaml --methods direct --seeds 1

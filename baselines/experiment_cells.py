@@ -14,7 +14,7 @@ from sft import Args as SftArgs
 from sft import demonstrations, fine_tune, progress_bars, tokenised, training_tasks
 from transformers import set_seed
 
-from envtune_gym.evaluation.run_logs import read_lines
+from envtune_gym.evaluation.run_logs import EVALUATIONS_FILE, read_lines
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, write_episodes
 from envtune_gym.integrations.models import load_model
 from envtune_gym.training.evaluation import evaluate, evaluation_engine
@@ -25,7 +25,6 @@ from envtune_gym.training.trainer import last_checkpoint
 
 CELL_FILE = "cell.json"
 """Written last: the sign that a cell is done."""
-EPISODES_FILE = "evaluations.jsonl"
 _PHASES = ("generation", "environment", "loss")
 MODEL = "model"
 """The directory of a supervised model, in that of its cell."""
@@ -81,7 +80,7 @@ def _supervise(args: SftArgs, settings: Settings, directory: Path) -> dict[str, 
     tokenizer.save_pretrained(directory / MODEL)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     episodes = evaluate(model, tokenizer, settings, evaluation_engine(settings), Processes(), f"local:{directory}")
-    write_episodes(episodes, directory / EPISODES_FILE)
+    write_episodes(episodes, directory / EVALUATIONS_FILE)
     return {
         "training_seconds": round(seconds, 1),
         "updates": args.steps,

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from transformers import TrainerCallback
 
+from envtune_gym.evaluation.run_logs import EVALUATIONS_FILE
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, write_episodes
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.rollout import RolloutRecord
@@ -94,7 +95,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self._files = {name: out / f"{name}.jsonl" for name in ("updates", "rollouts", "validations")}
         for file in self._files.values():
             _keep_until(file, self._step)
-        self._files["evaluations"] = out / "evaluations.jsonl"
+        self._files["evaluations"] = out / EVALUATIONS_FILE
 
     def note(self, text: str) -> None:
         """Show a line."""

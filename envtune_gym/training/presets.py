@@ -43,9 +43,9 @@ RUNS: dict[str, dict[str, Any]] = {
         "max_new_tokens": 2_048,
         "max_steps": 200,
     },
-    # The bundled model on one GPU of 80 GB (a quarter of micro_batch for 24), from a warm start: as it comes, it solves
-    # next to nothing, and groups without spread teach nothing. Short replies and tasks, and the learning rate that it
-    # needs. Its context holds no long_context task.
+    # The bundled model on one large GPU (for a smaller one lower micro_batch and rollout_batch), from a warm start: as it
+    # comes, it solves next to nothing, and groups without spread teach nothing. Short replies and tasks, and the
+    # learning rate that it needs. Its context holds no long_context task.
     "small": {
         "tasks": [{"source": "generated", "split": "train", "difficulty": [1, 2]}],
         "stages": _stages(
@@ -68,7 +68,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "batches": 100,
         "groups": 16,
         "group_size": 16,
-        "micro_batch": 64,
+        "micro_batch": 32,
         "gradient_checkpointing": False,
         "learning_rate": 2e-5,
         "beta": 0.04,
