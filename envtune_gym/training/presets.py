@@ -43,7 +43,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "max_new_tokens": 2_048,
         "max_steps": 200,
     },
-    # The bundled model on one large GPU (for a smaller one lower micro_batch and rollout_batch), from a warm start: as it
+    # The bundled model on a large GPU (for a smaller one lower micro_batch and rollout_batch), from a warm start: as it
     # comes, it solves next to nothing, and groups without spread teach nothing. Short replies and tasks, and the
     # learning rate that it needs. Its context holds no long_context task.
     "small": {
