@@ -258,6 +258,7 @@ def _trainer_config(settings: Settings, processes: int = 1) -> GRPOConfig:
         gradient_checkpointing=settings.gradient_checkpointing,
         use_cpu=on_cpu(),
         ddp_find_unused_parameters=False,  # all are used, and looking for them takes time
+        ddp_broadcast_buffers=False,  # at each forward pass, of which processes that share prompts make one more
         logging_steps=1,
         save_steps=settings.checkpoint_every * settings.updates_per_batch,
         save_total_limit=settings.keep_checkpoints,

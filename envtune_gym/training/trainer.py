@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer with two changes: which rows are scored and how, and that a checkpoint is whole or not there."""
+"""TRL's GRPOTrainer with two changes: which rows are scored together, and that a checkpoint is whole or not there."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
 from envtune_gym.errors import TrainingError
+from envtune_gym.training.micro_batches import by_groups, teaching
 from envtune_gym.training.scoring import can_share, score_plainly, score_sharing
 
 __all__ = ["STATE_FILE", "EnvtuneTrainer", "last_checkpoint", "write_state"]
 
 STATE_FILE = "envtune.json"
 """Written last into a checkpoint: the state of the curriculum, and the sign that the checkpoint is whole."""
-
-_ROUNDING = 1e-2
-"""What rounding makes of an advantage of 0 stays below; true ones are hundreds of times larger."""
 
 Scored = tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]
 
@@ -31,6 +29,20 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
 
     The logits, in tiles and at completion positions only, are TRL's own affair.
     """
+
+    _buffered_inputs: list[dict[str, Any]] | None
+
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+        """Return the next micro-batch; those of a new batch of rollouts are dealt out by groups."""
+        before = self._buffered_inputs
+        inputs: dict[str, Any] = super()._prepare_inputs(generation_batch)
+        cut = self._buffered_inputs
+        if cut is None or cut is before:
+            return inputs
+        dealt_out = by_groups(cut, len(cut) // self.args.gradient_accumulation_steps)
+        self._buffered_inputs = dealt_out
+        place: int = self._step % len(cut)
+        return dealt_out[place]
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -82,9 +94,18 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
     def _compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any]) -> torch.Tensor:
         """Return the loss of a micro-batch; rows of groups without spread add nothing, and so are not scored."""
         if not self.beta and not self._entropy_bonus_enabled:
-            inputs = _rows_that_teach(inputs)
+            alone = self.accelerator.num_processes == 1
+            is_first = self._step % self.args.gradient_accumulation_steps == 0
+            if alone and not is_first and not teaching(inputs).any():
+                return self._nothing(model)  # the first is scored in any case: a log has something of each update
+            inputs = _rows_that_teach(inputs) if alone else _cut_rows_that_do_not_teach(inputs)
         loss: torch.Tensor = super()._compute_loss(model, inputs)
         return loss
+
+    def _nothing(self, model: torch.nn.Module) -> torch.Tensor:
+        """Return a loss of 0 that a backward pass can start from."""
+        weight = next(weight for weight in model.parameters() if weight.requires_grad)
+        return weight.flatten()[0] * 0.0
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         """Write a checkpoint.
@@ -115,12 +136,28 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
 
 def _rows_that_teach(inputs: dict[str, Any]) -> dict[str, Any]:
     """Return the rows whose advantage is not 0, or one row if there is none: a backward pass needs something."""
-    advantages = inputs["advantages"]
-    teach = advantages.abs() > _ROUNDING
+    teach = teaching(inputs)
     teach[0] |= not teach.any()
     return {
-        name: value[teach] if isinstance(value, torch.Tensor) and value.shape[:1] == advantages.shape[:1] else value
+        name: value[teach] if isinstance(value, torch.Tensor) and value.shape[:1] == teach.shape else value
         for name, value in inputs.items()
+    }
+
+
+def _cut_rows_that_do_not_teach(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return as many rows, of which those whose advantage is 0 have a prompt that is read anyway and no completion.
+
+    Several processes compare their rows, and so must have equally many.
+    """
+    teach = teaching(inputs)
+    kept = int(teach.int().argmax())
+    teach[kept] = True
+    read = torch.where(teach, torch.arange(len(teach), device=teach.device), kept)
+    return {
+        **inputs,
+        "prompt_ids": inputs["prompt_ids"][read],
+        "prompt_mask": inputs["prompt_mask"][read],
+        "completion_mask": inputs["completion_mask"] * teach[:, None],
     }
 
 

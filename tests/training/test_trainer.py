@@ -34,17 +34,15 @@ def trainer(settings, tokenizer):
         played = {name: [rollout[place] for rollout in ROLLOUTS] for name, place in columns.items()}
         return {**played, "logprobs": [[0.0] * len(ids) for ids in played["completion_ids"]]}
 
-    def make(cls=EnvtuneTrainer):
+    def make(cls=EnvtuneTrainer, **changes):
         chosen = settings(
             groups=2,
             batches=1,
-            learning_rate=3e-2,
             temperature=TEMPERATURE,
             epsilon=LOW,
             epsilon_high=HIGH,
             delta=DELTA,
-            beta=BETA,
-            entropy_bonus=ENTROPY,
+            **{"beta": BETA, "entropy_bonus": ENTROPY, "learning_rate": 3e-2, **changes},
         )
         return cls(
             model=load_model(chosen.model)[0],
@@ -108,6 +106,21 @@ def test_the_loss_of_a_fixed_batch_is_that_of_the_formulas(trainer, cls):
             assert loss == pytest.approx(reference_loss(index, policy, start).item(), abs=1e-5)
     moved = [p for p, q in zip(seen[-1][1].parameters(), start.parameters(), strict=True) if not torch.equal(p, q)]
     assert moved  # so that in the second update the ratios are not all 1
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_an_update_is_that_of_trls_own_micro_batches(trainer, monkeypatch, flat):
+    if flat:
+        monkeypatch.setattr(f"{__name__}.ROLLOUTS", [*ROLLOUTS[:2], *((*row[:3], 0.5) for row in ROLLOUTS[2:])])
+    weights = []
+    for cls in (EnvtuneTrainer, GRPOTrainer):
+        made = trainer(cls, beta=0.0, entropy_bonus=0.0, updates_per_batch=1, micro_batch=2, learning_rate=1e-3)
+        start = copy.deepcopy(made.model)
+        made.train()
+        weights.append([p.detach() for p in made.model.parameters()])
+        assert any(not torch.equal(p, q) for p, q in zip(weights[-1], start.parameters(), strict=True))
+    for ours, theirs in zip(*weights, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=0)
 
 
 def padded(rows, keep):
