@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from sft import Args as SftArgs
 from typing_extensions import Self
 
@@ -14,7 +14,8 @@ from envtune_gym import TaskSet, load_tasks
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.tasks import save_jsonl
 from envtune_gym.training.layers import file_layers, make_settings
-from envtune_gym.training.settings import Settings
+from envtune_gym.training.presets import preset_layers
+from envtune_gym.training.settings import Settings, TaskSettings
 
 TASKS = "tasks"
 """The directory of the task sets, in that of the experiment."""
@@ -24,8 +25,12 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
 class Tasks(_Part):
-    """A task set: the first tasks of a source that involve no other than some domains.
+    """A task set, or a part of one: the first tasks of a source that involve no other than some domains.
 
     Attributes:
         source: `generated` or `bfcl`.
@@ -54,7 +59,7 @@ class Method(_Part):
     """What is compared: reinforcement through some stages, or supervised training alone.
 
     Attributes:
-        stages: Stages, as in the settings of `envtune train`.
+        stages: Stages, as in the settings of `envtune train`; none: those of the settings that all methods share.
         settings: Other settings that this method changes.
         supervised: In place of reinforcement: arguments of `sft.py`, with which the warm start goes on.
     """
@@ -64,8 +69,8 @@ class Method(_Part):
     supervised: dict[str, Any] | None = None
 
     @model_validator(mode="after")
-    def _is_one_of_both(self) -> Self:
-        if bool(self.stages) == (self.supervised is not None):
+    def _is_not_both(self) -> Self:
+        if self.stages and self.supervised is not None:
             raise ValueError("give either stages or supervised")
         return self
 
@@ -74,15 +79,17 @@ class Experiment(_Part):
     """An experiment; the names of task sets stand for tasks wherever settings have some.
 
     Attributes:
-        tasks: Task sets by name.
+        tasks: Task sets by name, each of one part or a list of parts.
         warm_start: Arguments of `sft.py`.
+        presets: Presets of `envtune train` that all methods stand on.
         settings: Settings of `envtune train` that all methods share.
         methods: The methods by name.
         baseline: The method that the others are compared with.
     """
 
-    tasks: dict[str, Tasks]
+    tasks: dict[str, Annotated[tuple[Tasks, ...], BeforeValidator(_as_list)]]
     warm_start: dict[str, Any]
+    presets: tuple[str, ...] = ()
     settings: dict[str, Any]
     methods: dict[str, Method]
     baseline: str
@@ -100,11 +107,11 @@ class Experiment(_Part):
     def make_tasks(self, out: Path) -> str:
         """Write the task sets that are not there yet, and return a line that says how many tasks they have."""
         sizes = []
-        for name, tasks in self.tasks.items():
+        for name, parts in self.tasks.items():
             file = Path(_file(out, name))
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
-                save_jsonl(tasks.load(), file)
+                save_jsonl(TaskSet(task for part in parts for task in part.load()), file)
             sizes.append(f"{name} {len(load_tasks(str(file)))}")
         return f"tasks: {', '.join(sizes)}"
 
@@ -118,13 +125,16 @@ class Experiment(_Part):
         method = self.method(name)
         stages = {"stages": method.stages} if method.stages else {}
         layers = [self.settings, method.settings, stages, {"model": model, "out": str(directory), "seed": seed}]
-        return make_settings([self._with_files(layer, out) for layer in layers], f"method {name}")
+        own = [self._with_files(layer, out) for layer in layers]
+        for layer in own:
+            layer.update({"tasks": [layer["tasks"]]} if "tasks" in layer else {})  # in place of all that a preset has
+        return make_settings([*preset_layers(self.presets), *own], f"method {name}")
 
     def _with_files(self, value: Any, out: Path) -> Any:
         """Return settings with the file of a task set wherever its name stands for tasks."""
         if isinstance(value, dict):
             return {
-                key: {"source": _file(out, one), "split": "all"}
+                key: TaskSettings(source=_file(out, one), split="all").model_dump()
                 if key == "tasks" and isinstance(one, str)
                 else self._with_files(one, out)
                 for key, one in value.items()

@@ -30,9 +30,9 @@ __all__ = [
     "stage_tasks",
 ]
 
-Reward = Literal["format", "progress", "verdict", "direct", "toolrl"]
-"""What a stage pays: `FormatRewardWrapper`, `ProgressRewardWrapper`, the benchmark's verdict, `DirectRewardWrapper` or
-`ToolRLRewardWrapper`."""
+Reward = Literal["format", "progress", "earned", "verdict", "direct", "toolrl"]
+"""What a stage pays: `FormatRewardWrapper`, `ProgressRewardWrapper`, the same with `earned`, the benchmark's verdict,
+`DirectRewardWrapper` or `ToolRLRewardWrapper`."""
 
 Sampling = Literal["uniform", "adaptive"]
 """How a stage draws its tasks: each as likely as the other, or more of those that the learner solves sometimes."""

@@ -88,7 +88,7 @@ class StageSettings(_Group):
     categories: tuple[str, ...] = CATEGORIES
     """the categories of its tasks; a task that combines several is in if all of them are"""
     reward: Reward = "progress"
-    """what it pays: `format`, `progress`, `verdict`, `direct` (0.9 progress + 0.1 format) or `toolrl`"""
+    """what it pays: `format`, `progress`, `earned` (progress, none for being idle), `verdict`, `direct` or `toolrl`"""
     feedback: FeedbackLevel = "actionable"
     """level of feedback: `off`, `error`, `actionable` or `diagnostic`"""
     limit: Count | None = None

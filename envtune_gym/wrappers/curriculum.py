@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -227,6 +228,7 @@ class CurriculumWrapper(EnvtuneWrapper):
 _REWARDS: dict[Reward, Callable[[gym.Env[str, str]], gym.Env[str, str]] | None] = {
     "format": FormatRewardWrapper,
     "progress": ProgressRewardWrapper,
+    "earned": partial(ProgressRewardWrapper, earned=True),
     "verdict": None,
     "direct": DirectRewardWrapper,
     "toolrl": ToolRLRewardWrapper,

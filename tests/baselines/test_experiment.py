@@ -148,7 +148,7 @@ def test_every_experiment_can_be_begun(plan, path, tmp_path):
     ("changes", "said"),
     [
         ({"methods": {"both": {"stages": [{"name": "x"}], "supervised": {}}}}, "either stages or supervised"),
-        ({"tasks": {"few": {"split": "train"}}}, "tasks.few.number"),
+        ({"tasks": {"few": {"split": "train"}}}, "tasks.few.0.number"),
         ({"speed": 1}, "speed"),
     ],
 )

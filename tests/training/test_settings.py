@@ -45,9 +45,9 @@ def test_later_layers_stand_over_earlier_ones():
 
 
 def test_an_assignment_reaches_into_lists():
-    layers = [*preset_layers(["small"]), assign("stages.1.batches=7"), assign("tasks.split=all")]
+    layers = [*preset_layers(["small"]), assign("stages.1.batches=7"), assign("tasks.0.split=all")]
     settings = make_settings(layers)
-    assert [stage.batches for stage in settings.stages] == [5, 7, 40, None]
+    assert [stage.batches for stage in settings.stages] == [3, 7, 40, None]
     assert (settings.tasks[0].source, settings.tasks[0].split) == ("generated", "all")
     assert make_settings([assign("tasks=[generated, bfcl]")]).tasks[1].source == "bfcl"
     with pytest.raises(ConfigurationError, match=r"stages\.4: there are 4 entries"):

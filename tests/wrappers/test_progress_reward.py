@@ -100,3 +100,34 @@ def test_an_unknown_mode_is_refused(tasks, mode):
 def test_another_environment_is_refused():
     with pytest.raises(ConfigurationError, match=r"wraps an EnvTune environment.*not CartPoleEnv"):
         ProgressRewardWrapper(gym.make("CartPole-v1"))
+
+
+IDLE = {
+    "nothing but being idle": ([DONE, DONE, DONE], [0, 0, 0]),
+    "idle after work": ([CREATE, DONE, DONE, DONE], [0, 1 / 3, 1 / 3, 0]),
+    "idle before work": ([DONE, DONE, CREATE, CLOSE, DONE], [0, 0, 0, 0, 2 / 3]),
+    "work where there is none": ([CREATE, DONE, CREATE, DONE, DONE], [0, 1 / 3, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("mode", ["per_turn", "terminal"])
+@pytest.mark.parametrize("name", IDLE)
+def test_being_idle_earns_nothing_by_itself(tasks, name, mode):
+    actions, rewards = IDLE[name]
+    trace = play(ProgressRewardWrapper(make(tasks), mode, earned=True), "withheld", actions)
+    paid = [step[1] for step in trace[1:]]
+    assert paid == pytest.approx(rewards if mode == "per_turn" else [*[0] * (len(rewards) - 1), sum(rewards)])
+
+
+def test_where_every_turn_has_something_to_do_earned_is_progress(tasks, car_task, rng):
+    plain, earned = ProgressRewardWrapper(make(tasks)), ProgressRewardWrapper(make(tasks), earned=True)
+    for _ in range(20):
+        actions = random_episode(car_task, rng)
+        rewards = [[step[1] for step in play(env, "car", actions)[1:]] for env in (plain, earned)]
+        assert rewards[0] == rewards[1]
+
+
+def test_a_task_with_nothing_to_do_at_all_pays_for_that(ticket_task):
+    idle = ticket_task.model_copy(update={"category": "miss_param", "ground_truth": ((), ())})
+    trace = play(ProgressRewardWrapper(make(TaskSet([idle])), earned=True), "ticket", [DONE, DONE])
+    assert [step[1] for step in trace[1:]] == [0.5, 0.5]
