@@ -147,6 +147,7 @@ def train(
         peft_config=None if settings.lora is None else _lora_config(settings.lora),
         callbacks=[guard, log, trackers, progress],
     )
+    trainer.pass_tokens = settings.pass_tokens
     trainer.remove_callback(PrinterCallback)  # the run's own log takes its place
     trackers.take_over(trainer)
     progress.trainer = trainer

@@ -34,6 +34,7 @@ RUNS: dict[str, dict[str, Any]] = {
     # epochs of 400 tasks are 250 batches. How many tasks stage 1 has the paper does not say; the rule is ours.
     "paper": {
         "stages": _stages({}, {}, {"max_completion_tokens": 24_576}, {}),
+        "validation": {"limit": 100},  # all of the split
         "evaluations": [{"name": "official", "tasks": {"source": "bfcl", "split": "test"}}],
         "batches": 250,
         "groups": 32,
@@ -73,7 +74,8 @@ RUNS: dict[str, dict[str, Any]] = {
         "groups": 16,
         "group_size": 16,
         "updates_per_batch": 1,
-        "micro_batch": 32,
+        "micro_batch": 16,
+        "pass_tokens": 40_000,
         "gradient_checkpointing": False,
         "learning_rate": 2e-5,
         "beta": 0.0,

@@ -120,7 +120,7 @@ class RuleSettings(_Group):
     window: Count = 10
     """updates whose gradient norm is looked at"""
     max_ratio: Annotated[float, Field(ge=1)] = 2.0
-    """how far above the median of the stage a norm may be"""
+    """how far above the usual norm of the stage a norm may be"""
 
     def rule(self) -> AdvanceRule:
         """Return the rule."""
@@ -133,7 +133,7 @@ class ValidationSettings(_Group):
     every: Annotated[int, Field(ge=0)] = 10
     """batches of rollouts between validations; 0: never, and then `batches` alone ends a stage"""
     limit: Count = 25
-    """tasks of a validation"""
+    """tasks of a validation: evenly spaced ones, so that each category is there; of an endless source the first"""
     tasks: TaskSettings | None = None
     """what to validate on; by default the split `val` of the first source trained on"""
 
@@ -214,6 +214,8 @@ class Settings(_Group):
     """optimiser updates from one batch; with a single one every ratio is 1 and the clip range never acts"""
     micro_batch: Count = 4
     """rollouts in one forward and backward pass; bounds the memory of the loss"""
+    pass_tokens: Count | None = None
+    """score more rollouts in one pass, as long as it has no more tokens than this; null: `micro_batch` alone counts"""
     gradient_checkpointing: bool = True
     """compute activations twice rather than keep them; bounds the memory of the loss too"""
     bf16: bool = False
@@ -293,7 +295,11 @@ class Settings(_Group):
         if not self.validation.every:
             return None
         chosen = self.validation.tasks or self.tasks[0].model_copy(update={"split": "val", "limit": None})
-        return chosen.load()[: self.validation.limit]
+        tasks, limit = chosen.load(), self.validation.limit
+        if not tasks.is_finite:
+            return tasks[:limit]
+        wanted = min(limit, len(tasks))
+        return TaskSet(tasks[place * len(tasks) // wanted] for place in range(wanted))  # official ones go by category
 
 
 GROUPS: tuple[type[BaseModel], ...] = (

@@ -13,7 +13,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
 from envtune_gym.errors import TrainingError
-from envtune_gym.training.micro_batches import by_groups, teaching
+from envtune_gym.training.micro_batches import Extent, by_groups, extents, merged, passes, teaching
 from envtune_gym.training.scoring import can_share, score_plainly, score_sharing
 
 __all__ = ["STATE_FILE", "EnvtuneTrainer", "last_checkpoint", "write_state"]
@@ -31,6 +31,8 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
     """
 
     _buffered_inputs: list[dict[str, Any]] | None
+    pass_tokens: int | None = None
+    """Micro-batches are scored together as far as a pass has no more tokens than this."""
 
     def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
         """Return the next micro-batch; those of a new batch of rollouts are dealt out by groups."""
@@ -39,10 +41,20 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
         cut = self._buffered_inputs
         if cut is None or cut is before:
             return inputs
-        dealt_out = by_groups(cut, len(cut) // self.args.gradient_accumulation_steps)
-        self._buffered_inputs = dealt_out
+        each = self.args.gradient_accumulation_steps
+        updates = [by_groups(cut[start : start + each]) for start in range(0, len(cut), each)]
+        self._buffered_inputs = [rows for update in updates for rows in self._scored_together(update)]
         place: int = self._step % len(cut)
-        return dealt_out[place]
+        return self._buffered_inputs[place]
+
+    def _scored_together(self, update: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Merge the micro-batches of an update, in all processes alike."""
+        sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled  # whose gradients need a pass at each step
+        if self.pass_tokens is None or sharded or not can_share(self._bare(self.model)):
+            return update
+        sizes = torch.tensor(extents(update, all_rows=self._all_rows_count), device=self.accelerator.device)[None]
+        largest = self.accelerator.gather(sizes).amax(0).tolist()
+        return merged(update, passes([Extent(*size) for size in largest], self.pass_tokens))
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -80,8 +92,7 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
     def _score(
         self, model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor, keep: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        bare = self.accelerator.unwrap_model(model)
-        bare = bare.get_base_model() if hasattr(bare, "get_base_model") else bare  # adapters stand around it
+        bare = self._bare(model)
         with self.accelerator.autocast():
             if not self.is_fsdp_enabled and can_share(bare):
                 scores = score_sharing(model, bare, ids, mask, keep)
@@ -91,13 +102,25 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
         logps, entropies = (value.float().masked_fill(~present, 0) for value in scores)
         return logps, entropies
 
+    @property
+    def _all_rows_count(self) -> bool:
+        """Whether rows of groups without spread add to the loss."""
+        return bool(self.beta) or self._entropy_bonus_enabled
+
+    def _bare(self, model: torch.nn.Module) -> Any:
+        """Return the model without what has been wrapped around it, adapters included."""
+        bare = self.accelerator.unwrap_model(model)
+        return bare.get_base_model() if hasattr(bare, "get_base_model") else bare
+
     def _compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any]) -> torch.Tensor:
         """Return the loss of a micro-batch; rows of groups without spread add nothing, and so are not scored."""
-        if not self.beta and not self._entropy_bonus_enabled:
+        if not len(inputs["advantages"]):
+            return self._nothing(model)
+        if not self._all_rows_count:
             alone = self.accelerator.num_processes == 1
-            is_first = self._step % self.args.gradient_accumulation_steps == 0
-            if alone and not is_first and not teaching(inputs).any():
-                return self._nothing(model)  # the first is scored in any case: a log has something of each update
+            is_last = (self._step + 1) % self.args.gradient_accumulation_steps == 0
+            if alone and not is_last and not teaching(inputs).any():
+                return self._nothing(model)  # the last is scored in any case: a log has something of each update
             inputs = _rows_that_teach(inputs) if alone else _cut_rows_that_do_not_teach(inputs)
         loss: torch.Tensor = super()._compute_loss(model, inputs)
         return loss

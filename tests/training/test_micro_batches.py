@@ -3,8 +3,10 @@ import pytest
 pytest.importorskip("trl")
 
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from envtune_gym.training.micro_batches import by_groups, teaching
+from envtune_gym.training.micro_batches import Extent, by_groups, extents, merged, passes, teaching
 
 
 def batch(rows):
@@ -45,18 +47,16 @@ def shown(micro_batches):
 SHUFFLED = [(5, 2, 1.0), (6, 9, 0.0), (7, 3, -1.0), (5, 8, -1.0), (7, 1, 1.0), (6, 1, 1e-4)]
 
 
-def test_groups_come_together_by_length_and_those_that_teach_nothing_last():
-    assert shown(by_groups(cut(SHUFFLED, 3), 1)) == [[(7, 3), (7, 1)], [(5, 2), (5, 8)], [(6, 9), (6, 1)]]
+def test_groups_come_together_by_length_after_those_that_teach_nothing():
+    assert shown(by_groups(cut(SHUFFLED, 3))) == [[(6, 9), (6, 1)], [(7, 3), (7, 1)], [(5, 2), (5, 8)]]
 
 
-def test_each_update_keeps_its_rows():
-    dealt_out = by_groups(cut([*SHUFFLED, *SHUFFLED], 6), 2)
-    assert shown(dealt_out[:3]) == shown(dealt_out[3:]) == shown(by_groups(cut(SHUFFLED, 3), 1))
-
-
-def test_every_column_goes_with_its_row_and_what_concerns_the_batch_stays():
+@pytest.mark.parametrize("taken", [[1, 1, 1], [2, 1], [3]])
+def test_every_column_goes_with_its_row_and_what_concerns_the_batch_stays(taken):
     rows = batch(SHUFFLED)
-    for one in by_groups(cut(SHUFFLED, 3), 1):
+    dealt_out = merged(by_groups(cut(SHUFFLED, 3)), taken)
+    assert sorted(place for one in dealt_out for place in one["completion_ids"][:, 0].tolist()) == list(range(6))
+    for one in dealt_out:
         places = one["completion_ids"][:, 0]
         for name in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "advantages"):
             assert torch.equal(one[name], rows[name][places])
@@ -64,5 +64,39 @@ def test_every_column_goes_with_its_row_and_what_concerns_the_batch_stays():
         assert one["old_per_token_logps"] is None
 
 
+def test_what_is_scored_together_comes_last_and_the_rest_is_empty():
+    assert [len(rows) for rows in shown(merged(by_groups(cut(SHUFFLED, 3)), [1, 2]))] == [0, 2, 4]
+    assert [len(rows) for rows in shown(merged(by_groups(cut(SHUFFLED, 3)), [3]))] == [0, 0, 6]
+
+
 def test_rounding_teaches_nothing():
     assert teaching(batch(SHUFFLED)).tolist() == [True, False, True, True, True, False]
+
+
+def test_what_there_is_to_score():
+    dealt_out = by_groups(cut(SHUFFLED, 3))
+    assert extents(dealt_out) == [Extent(), Extent(1, 1, 2, 3), Extent(1, 1, 2, 8)]
+    assert extents(dealt_out, all_rows=True)[0] == Extent(1, 1, 2, 9)
+    assert Extent(1, 4, 2, 3).with_(Extent(2, 3, 5, 8)) == Extent(3, 4, 7, 8)
+    assert Extent(3, 4, 7, 8).tokens == 3 * 4 + 7 * 8
+
+
+SIZES = st.lists(st.builds(Extent, *[st.integers(0, 9)] * 4), min_size=1, max_size=12)
+
+
+@given(SIZES, st.integers(1, 300))
+def test_passes_take_all_and_no_more_tokens_than_they_may(sizes, tokens):
+    taken = passes(sizes, tokens)
+    assert sum(taken) == len(sizes)
+    rest = iter(sizes)
+    for count in taken:
+        together = Extent()
+        for _ in range(count):
+            together = together.with_(next(rest))
+        assert count == 1 or together.tokens <= tokens
+
+
+def test_a_pass_takes_what_it_can():
+    assert passes([Extent(1, 10, 1, 10)] * 5, 100) == [5]
+    assert passes([Extent(1, 10, 1, 10)] * 5, 40) == [2, 2, 1]
+    assert passes([Extent(1, 10, 1, 10)] * 5, 1) == [1] * 5

@@ -44,7 +44,7 @@ def trainer(settings, tokenizer):
             delta=DELTA,
             **{"beta": BETA, "entropy_bonus": ENTROPY, "learning_rate": 3e-2, **changes},
         )
-        return cls(
+        made = cls(
             model=load_model(chosen.model)[0],
             processing_class=tokenizer,
             reward_funcs=[lambda payment, **_: list(payment)],
@@ -52,6 +52,8 @@ def trainer(settings, tokenizer):
             train_dataset=Dataset.from_list([{"prompt": [{"role": "user", "content": str(n)}]} for n in range(4)]),
             args=grpo._trainer_config(chosen),
         )
+        made.pass_tokens = chosen.pass_tokens
+        return made
 
     return make
 
@@ -108,13 +110,16 @@ def test_the_loss_of_a_fixed_batch_is_that_of_the_formulas(trainer, cls):
     assert moved  # so that in the second update the ratios are not all 1
 
 
+@pytest.mark.parametrize("beta", [0.0, BETA])
+@pytest.mark.parametrize("pass_tokens", [None, 1, 1000])
 @pytest.mark.parametrize("flat", [False, True])
-def test_an_update_is_that_of_trls_own_micro_batches(trainer, monkeypatch, flat):
+def test_an_update_is_that_of_trls_own_micro_batches(trainer, monkeypatch, flat, pass_tokens, beta):
     if flat:
         monkeypatch.setattr(f"{__name__}.ROLLOUTS", [*ROLLOUTS[:2], *((*row[:3], 0.5) for row in ROLLOUTS[2:])])
     weights = []
     for cls in (EnvtuneTrainer, GRPOTrainer):
-        made = trainer(cls, beta=0.0, entropy_bonus=0.0, updates_per_batch=1, micro_batch=2, learning_rate=1e-3)
+        changes = {"updates_per_batch": 1, "micro_batch": 2, "learning_rate": 1e-3, "pass_tokens": pass_tokens}
+        made = trainer(cls, beta=beta, entropy_bonus=0.0, **changes)
         start = copy.deepcopy(made.model)
         made.train()
         weights.append([p.detach() for p in made.model.parameters()])
@@ -184,6 +189,7 @@ def micro_batch(advantages):
 def loss_and_gradients(made, compute, advantages):
     made.model.zero_grad()
     made.current_gradient_accumulation_steps = 1
+    made._step = made.args.gradient_accumulation_steps - 1  # the last micro-batch of an update
     loss = compute(made, made.model, micro_batch(advantages))
     loss.backward()
     return loss.item(), {name: parameter.grad.clone() for name, parameter in made.model.named_parameters()}
