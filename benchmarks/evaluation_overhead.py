@@ -37,7 +37,7 @@ from envtune_gym.evaluation.runs.episode import env_maker
 from envtune_gym.evaluation.runs.files import RunFile
 from envtune_gym.evaluation.runs.policies import AsyncPolicy, ModelOptions, PolicyMaker, Reply, ScriptedPolicy
 from envtune_gym.evaluation.runs.records import RunSettings
-from envtune_gym.evaluation.runs.runner import EpisodeToPlay, Runner, episodes_to_play
+from envtune_gym.evaluation.runs.runner import EpisodeToPlay, InProcess, Runner, episodes_to_play
 from envtune_gym.tasks import Task, TaskSet, load_tasks
 
 MOST_OVERHEAD = 2.0
@@ -105,7 +105,7 @@ def _alone(tasks: TaskSet, run: RunSettings, messages: dict[str, list[str]]) -> 
 def _by_runner(tasks: TaskSet, run: RunSettings, scripts: Scripts) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = RunFile(Path(folder) / "run.jsonl", run)
-        runner = Runner(env_maker(tasks, run), scripts, run, file.add, concurrency=16)
+        runner = Runner(InProcess(env_maker(tasks, run), scripts, run), file.add, concurrency=16)
         asyncio.run(runner.play(episodes_to_play(tasks, 1)))
         file.close()
 
@@ -129,7 +129,7 @@ def busy(
         reading.update(reading or read())
 
     async def play(file: RunFile) -> None:
-        await Runner(env_maker(tasks, run), maker, run, file.add, concurrency=places).play(waiting())
+        await Runner(InProcess(env_maker(tasks, run), maker, run), file.add, concurrency=places).play(waiting())
         await maker.aclose()
 
     with tempfile.TemporaryDirectory() as folder:

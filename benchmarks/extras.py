@@ -48,6 +48,10 @@ EXTRAS = {
     "viz": Extra(("tests/evaluation/test_run_pictures.py",), ("matplotlib",)),
     "verifiers": Extra(("tests/integrations/test_verifiers_env.py",), ("verifiers", "mcp", "openai")),
     "openenv": Extra(("tests/integrations/test_openenv.py",), ("openenv", "mcp")),
+    "ray": Extra(
+        ("tests/integrations/test_ray.py", "tests/integrations/test_ray_envs.py", "tests/commands/test_executors.py"),
+        ("ray",),
+    ),
     "verl": Extra(("tests/integrations/test_verl_agent_loop.py",), ("verl", "transformers", "torch")),
 }
 

@@ -52,3 +52,15 @@ def withheld_task(ticket_task) -> Task:
             "excluded_functions": ("get_ticket",),
         }
     )
+
+
+@pytest.fixture(scope="module")
+def ray_cluster():
+    """A local Ray cluster of two processors, for the tests of a module."""
+    import ray
+
+    from envtune_gym.integrations.ray import cluster
+
+    with cluster("local", processors=2):
+        yield
+    assert not ray.is_initialized()

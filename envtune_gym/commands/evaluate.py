@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from envtune_gym.calls import ActionFormat, Decoder, DocStyle
+from envtune_gym.commands.executors import ExecutorChoice, ExecutorName
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_renderables, progress
 from envtune_gym.commands.running import episode_progress, until_interrupted
 from envtune_gym.commands.selection import Selection, takes_selection
@@ -22,13 +25,12 @@ from envtune_gym.errors import ConfigurationError, DataError, ServerError
 from envtune_gym.evaluation.numbers.failures import failure_counts
 from envtune_gym.evaluation.numbers.summary import summarise
 from envtune_gym.evaluation.rollout_reading import visible
-from envtune_gym.evaluation.runs.choosing import POLICIES, PolicyName, make_policy
-from envtune_gym.evaluation.runs.episode import env_maker
+from envtune_gym.evaluation.runs.choosing import POLICIES, PolicyName, make_policy, policies_elsewhere
 from envtune_gym.evaluation.runs.files import RunFile
-from envtune_gym.evaluation.runs.policies import Mode, ModelOptions, PolicyMaker, Prompts
+from envtune_gym.evaluation.runs.policies import Mode, ModelOptions, Prompts
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
 from envtune_gym.evaluation.runs.replaying import ReplayMaker
-from envtune_gym.evaluation.runs.runner import EpisodeToPlay, Runner, episodes_to_play
+from envtune_gym.evaluation.runs.runner import EpisodeToPlay, Executor, Runner, episodes_to_play
 from envtune_gym.feedback import FeedbackLevel
 from envtune_gym.tasks import TaskSet
 
@@ -96,6 +98,13 @@ def eval_command(
     retries: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="How often a failed request is tried again; 6.")
     ] = None,
+    engine: Annotated[
+        ExecutorName, typer.Option(help="Where episodes are played: in this process, or in a Ray cluster.")
+    ] = "process",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="The cluster; by default $RAY_ADDRESS, or a local one is started."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the episodes that --out has already.")] = False,
     retry_broken: Annotated[
         bool, typer.Option("--retry-broken", help="With --resume: play the episodes again that broke.")
@@ -127,6 +136,8 @@ def eval_command(
     name = PolicyName.parse(policy)
     action_format = name.action_format(action_format, mode)
     _check(name, given, feedback, hints, resume, retry_broken)
+    choice = ExecutorChoice(engine, ray_address)
+    choice.check(name)
     options = ModelOptions(
         mode="native" if action_format == "openai" else "prompting",
         concurrency=concurrency,
@@ -154,8 +165,9 @@ def eval_command(
             maker = make_policy(name, action_format, options)
             tasks = selection.load_recorded(maker.task_ids) if isinstance(maker, ReplayMaker) else selection.load()
             # Each is made once, and not while a server waits.
-            evaluation = _Evaluation(TaskSet(list(tasks)), samples, maker, run, file)
-            evaluation.play(concurrency)
+            evaluation = _Evaluation(TaskSet(list(tasks)), samples, run, file)
+            elsewhere = policies_elsewhere(name, action_format, options, maker)
+            evaluation.play(partial(choice.open, evaluation.tasks, run, maker, elsewhere), concurrency)
     finally:
         file.close()
     evaluation.report(as_json)
@@ -192,14 +204,12 @@ class _Evaluation:
     Attributes:
         tasks: The tasks.
         samples: Episodes of each.
-        maker: Makes the policies.
         run: The settings.
         file: The file.
     """
 
     tasks: TaskSet
     samples: int
-    maker: PolicyMaker
     run: RunSettings
     file: RunFile
 
@@ -214,8 +224,12 @@ class _Evaluation:
         """Those of them that broke."""
         return [episode for episode in self.episodes if episode.broken]
 
-    def play(self, concurrency: int) -> None:
+    def play(self, open_executor: Callable[[int], AbstractContextManager[Executor]], concurrency: int) -> None:
         """Play what is not finished yet.
+
+        Args:
+            open_executor: Opens what plays so many episodes at a time.
+            concurrency: The most of them.
 
         Raises:
             DataError: If an episode cannot be kept.
@@ -223,17 +237,18 @@ class _Evaluation:
             KeyboardInterrupt: If the run was interrupted; how to go on has been said then.
         """
         waiting = [one for one in self._all() if self.file.episode(one.task, one.sample) is None]
-        done = len(self.tasks) * self.samples - len(waiting)
-        with episode_progress(len(self.tasks) * self.samples, done) as show:
+        if not waiting:
+            return
+        places, total = min(concurrency, len(waiting)), len(self.tasks) * self.samples
+        with open_executor(places) as executor, episode_progress(total, total - len(waiting)) as show:
 
             def keep(episode: EvaluatedEpisode) -> None:
                 self.file.add(episode)
                 show(episode)
 
-            make_env = env_maker(self.tasks, self.run)
-            runner = Runner(make_env, self.maker, self.run, keep, concurrency=min(concurrency, max(1, len(waiting))))
+            runner = Runner(executor, keep, concurrency=places)
             try:
-                is_finished = asyncio.run(until_interrupted(self._play(runner, waiting)))
+                is_finished = asyncio.run(until_interrupted(_play(runner, executor, waiting)))
             except KeyboardInterrupt:
                 is_finished = False
             except DataError as error:
@@ -262,12 +277,6 @@ class _Evaluation:
             print_line(f"broken: {len(self.broken) - _SHOWN:,} more")
         print_line(f"{len(episodes):,} episodes in {self.file.path}")
 
-    async def _play(self, runner: Runner, waiting: Sequence[EpisodeToPlay]) -> None:
-        try:
-            await runner.play(waiting)
-        finally:
-            await self.maker.aclose()
-
     def _all(self) -> Iterator[EpisodeToPlay]:
         return episodes_to_play(self.tasks, self.samples)
 
@@ -278,3 +287,10 @@ class _Evaluation:
             f"{len(self.episodes)} of {total} episodes are done and kept in {self.file.path}; "
             "the same command with --resume goes on there"
         )
+
+
+async def _play(runner: Runner, executor: Executor, waiting: Sequence[EpisodeToPlay]) -> None:
+    try:
+        await runner.play(waiting)
+    finally:
+        await executor.aclose()

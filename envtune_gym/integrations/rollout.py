@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import gymnasium as gym
 
@@ -13,12 +13,23 @@ from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import Engine, Generated
 from envtune_gym.integrations.tokens import ChatTemplate, Conversation, ToolRole
 
-__all__ = ["EpisodeRequest", "MakeEnv", "Rollout", "RolloutConfig", "RolloutRecord", "TruncatedBy", "play"]
+__all__ = [
+    "AsynchronousEnv",
+    "EpisodeRequest",
+    "MakeEnv",
+    "Rollout",
+    "RolloutConfig",
+    "RolloutRecord",
+    "TruncatedBy",
+    "play",
+]
 
 logger = logging.getLogger(__name__)
 
 MakeEnv = Callable[[], gym.Env[str, str]]
 TruncatedBy = Literal["", "env", "steps", "tokens"]
+
+Work = Callable[[], None]
 
 _LARGEST_REWARD = 1e30
 """Beyond it the trainer's float32 overflows; not a number is not below it either."""
@@ -84,6 +95,7 @@ class RolloutRecord:
         num_steps: Number of replies.
         format_errors: Number of replies that broke the letter of the format, understood or not.
         calls: Number of tool calls that ran.
+        failed: Number of calls that failed.
         errors: Number of calls that failed, and of replies that could not be read.
         hints: Number of texts that the feedback wrapper augmented: of results, and of replies that could not be read.
         feedback: Level of feedback (`"off"` also where no wrapper gives any).
@@ -109,6 +121,7 @@ class RolloutRecord:
     num_steps: int = 0
     format_errors: int = 0
     calls: int = 0
+    failed: int = 0
     errors: int = 0
     hints: int = 0
     feedback: str = "off"
@@ -116,6 +129,26 @@ class RolloutRecord:
     truncated_by: TruncatedBy = ""
     broken: str = ""
     messages: list[str] = field(default_factory=list)
+
+
+@runtime_checkable
+class AsynchronousEnv(Protocol):
+    """An environment that works elsewhere: it is told what to do, and asked for the outcome when others were told, too.
+
+    A method without `_wait` begins, the one with it returns what `reset` or `step` would, or raises what they would.
+    """
+
+    def reset_async(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin a reset."""
+
+    def reset_wait(self) -> tuple[str, dict[str, Any]]:
+        """Return its outcome."""
+
+    def step_async(self, action: str) -> None:
+        """Begin a step."""
+
+    def step_wait(self) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Return its outcome."""
 
 
 @dataclass
@@ -142,25 +175,26 @@ class Rollout:
     record: RolloutRecord = field(default_factory=RolloutRecord)
     conversation: Conversation = field(init=False)
     over: bool = False
+    _sent: Work | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Begin with an empty conversation."""
         self.conversation = Conversation(self.template)
 
     def start(self) -> None:
-        """Reset the environment and make the first prompt."""
+        """Reset the environment and make the first prompt; one that works elsewhere is only told to: see `receive`."""
         self.record.seed = self.request.seed
-        try:
-            self._start()
-        except Exception as error:  # whatever an environment raises must not stop the other rollouts
-            self._break(error)
+        self._carry_on(self._start)
 
     def advance(self, reply: Generated) -> None:
-        """Take the sampled reply, step the environment and make the next prompt."""
-        try:
-            self._advance(reply)
-        except Exception as error:  # as above
-            self._break(error)
+        """Take the sampled reply, step the environment and make the next prompt, as far as `start` does."""
+        self._carry_on(lambda: self._advance(reply))
+
+    def receive(self) -> None:
+        """Go on with what an environment that works elsewhere was told to do; nothing is to be done for others."""
+        if self._sent is not None:
+            going_on, self._sent = self._sent, None
+            self._carry_on(going_on)
 
     @property
     def limit(self) -> int:
@@ -171,9 +205,22 @@ class Rollout:
     def _room(self) -> int:
         return self.config.max_completion_tokens - len(self.conversation.completion_ids)
 
+    def _carry_on(self, work: Work) -> None:
+        try:
+            work()
+        except Exception as error:  # whatever an environment raises must not stop the other rollouts
+            self._break(error)
+
     def _start(self) -> None:
+        env, seed = self.env, self.request.seed
         options = None if self.request.task_id is None else {"task_id": self.request.task_id}
-        _, info = self.env.reset(seed=self.request.seed, options=options)
+        if isinstance(env, AsynchronousEnv):
+            env.reset_async(seed=seed, options=options)
+            self._sent = lambda: self._open(*env.reset_wait())
+        else:
+            self._open(*env.reset(seed=seed, options=options))
+
+    def _open(self, _: str, info: dict[str, Any]) -> None:
         self.record.task_id = info["task_id"]
         self.record.category = info["category"]
         self.record.domains = info["domains"]
@@ -196,7 +243,15 @@ class Rollout:
             self._truncate("tokens")  # cut off in the middle: half a reply must not run
             return
         self.record.messages.append(text)
-        observation, reward, terminated, truncated, info = self.env.step(text)
+        env = self.env
+        if isinstance(env, AsynchronousEnv):
+            env.step_async(text)
+            self._sent = lambda: self._take(*env.step_wait())
+        else:
+            self._take(*env.step(text))
+
+    def _take(self, observation: str, reward: Any, terminated: bool, truncated: bool, info: dict[str, Any]) -> None:
+        """Take what a step has come to."""
         self._take_stock(float(reward), info)
         if terminated:
             self.over = True
@@ -221,7 +276,9 @@ class Rollout:
         record.progress = sum(record.passed) / record.num_turns
         record.format_errors += not info["format_ok"] or "parse_error" in info
         record.calls += len(results)
-        record.errors += sum(result["error"] is not None for result in results) + ("parse_error" in info)
+        failed = sum(result["error"] is not None for result in results)
+        record.failed += failed
+        record.errors += failed + ("parse_error" in info)
         record.hints += _hints(info)
 
     def _truncate(self, cause: TruncatedBy) -> None:
@@ -252,6 +309,8 @@ def play(rollouts: Sequence[Rollout], engine: Engine) -> None:
     """
     for rollout in rollouts:
         rollout.start()
+    for rollout in rollouts:
+        rollout.receive()
     while waiting := [rollout for rollout in rollouts if not rollout.over]:
         ahead: set[int] = set()
 
@@ -266,3 +325,5 @@ def play(rollouts: Sequence[Rollout], engine: Engine) -> None:
         for place, reply in enumerate(replies):
             if place not in ahead:
                 waiting[place].advance(reply)
+        for rollout in waiting:
+            rollout.receive()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from typing_extensions import Self
@@ -14,7 +15,7 @@ from envtune_gym.evaluation.runs.python_policy import PythonMaker
 from envtune_gym.evaluation.runs.records import RunSettings
 from envtune_gym.evaluation.runs.replaying import ReplayMaker, recorded_settings
 
-__all__ = ["POLICIES", "PolicyName", "make_policy"]
+__all__ = ["POLICIES", "PolicyName", "make_policy", "policies_elsewhere"]
 
 POLICIES = ("oracle", "random", "replay:FILE", "python:MODULE:CALLABLE", "server:MODEL", "local:PATH")
 _WITH_ARGUMENT = {form.partition(":")[0]: ":" in form for form in POLICIES}
@@ -100,3 +101,21 @@ def make_policy(name: PolicyName, action_format: ActionFormat, options: ModelOpt
 
     make = server_policy if name.kind == "server" else local_policy
     return make(name.argument, options, action_format)
+
+
+def policies_elsewhere(
+    name: PolicyName, action_format: ActionFormat, options: ModelOptions, maker: PolicyMaker
+) -> Callable[[int], PolicyMaker]:
+    """Return what makes the policies again in another process, given how many episodes that one has in work.
+
+    It can be pickled. What plays data takes the data along; callables are imported there, and servers asked from there.
+
+    Args:
+        name: As in `make_policy`; likewise the next two.
+        action_format: The format of the messages.
+        options: How a model is asked.
+        maker: What `make_policy` made of them here.
+    """
+    if name.kind in ("python", "server"):
+        return lambda places: make_policy(name, action_format, replace(options, concurrency=places))
+    return lambda places: maker

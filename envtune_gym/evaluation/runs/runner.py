@@ -2,7 +2,7 @@
 
 Environments are work for the processor, and they run in the event loop, between the replies: a step takes a tenth of a
 millisecond, a model's reply many. What takes longer does not happen in the loop's way: environments are made once for
-each place of the crowd and used again, the file is written through to the disk once in a while (`RunFile`), and nothing
+each episode in work and used again, the file is written through to the disk once in a while (`RunFile`), and nothing
 is gathered in batches, so that an answered episode asks again without waiting for others.
 """
 
@@ -12,6 +12,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple, Protocol
+
+import gymnasium as gym
 
 from envtune_gym.asking import RefusedAccessError, RefusedRequestError
 from envtune_gym.evaluation.runs.episode import MakeEnv, new_record, play_episode
@@ -19,7 +22,7 @@ from envtune_gym.evaluation.runs.policies import PolicyMaker, episode_seed
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
 from envtune_gym.tasks import Task
 
-__all__ = ["EpisodeToPlay", "Runner", "episodes_to_play"]
+__all__ = ["EpisodeToPlay", "Executor", "InProcess", "Played", "Runner", "episodes_to_play"]
 
 _PATIENCE = 16
 """Episodes beyond those in work that may break in a row before the run stops."""
@@ -40,13 +43,67 @@ def episodes_to_play(tasks: Iterable[Task], samples: int) -> Iterator[EpisodeToP
             yield EpisodeToPlay(task, sample)
 
 
-class Runner:
-    """Plays episodes, several at a time.
+class Played(NamedTuple):
+    """A finished episode.
+
+    Attributes:
+        record: What is kept of it.
+        error: What broke it, or None.
+    """
+
+    record: EvaluatedEpisode
+    error: Exception | None
+
+
+class Executor(Protocol):
+    """Where episodes are played."""
+
+    async def play(self, one: EpisodeToPlay) -> Played:
+        """Play an episode to its end; many are asked for at once."""
+
+    async def aclose(self) -> None:
+        """Give back what is kept between episodes."""
+
+
+class InProcess:
+    """Plays episodes in this process.
 
     Args:
         make_env: Makes an environment that serves all tasks.
-        maker: Makes the policies.
+        maker: Makes the policies; it is closed with this.
         run: The settings that the records name.
+    """
+
+    def __init__(self, make_env: MakeEnv, maker: PolicyMaker, run: RunSettings) -> None:
+        self._make_env = make_env
+        self._maker = maker
+        self._run = run
+        self._idle: list[gym.Env[str, str]] = []
+
+    async def play(self, one: EpisodeToPlay) -> Played:
+        """Play an episode, in an environment that no other one uses meanwhile."""
+        env = self._idle.pop() if self._idle else self._make_env()
+        try:
+            record = new_record(one.task, one.sample, self._run)
+            seed = episode_seed(self._run.seed, one.task.id, one.sample)
+            error = await play_episode(env, one.task, record, partial(self._maker.make, one.task, one.sample, seed))
+        finally:
+            self._idle.append(env)
+        return Played(record, error)
+
+    async def aclose(self) -> None:
+        """Close the environments and the policies."""
+        for env in self._idle:
+            env.close()
+        self._idle.clear()
+        await self._maker.aclose()
+
+
+class Runner:
+    """Has episodes played, several at a time.
+
+    Args:
+        executor: Plays them.
         keep: Called with each finished episode, before the next one is begun.
         concurrency: Episodes in work at a time.
 
@@ -54,19 +111,9 @@ class Runner:
         stopped: Why no further episode was begun, if the policies could not go on at all; else None.
     """
 
-    def __init__(
-        self,
-        make_env: MakeEnv,
-        maker: PolicyMaker,
-        run: RunSettings,
-        keep: Callable[[EvaluatedEpisode], object],
-        *,
-        concurrency: int = 1,
-    ) -> None:
+    def __init__(self, executor: Executor, keep: Callable[[EvaluatedEpisode], object], *, concurrency: int = 1) -> None:
         self.stopped: str | None = None
-        self._make_env = make_env
-        self._maker = maker
-        self._run = run
+        self._executor = executor
         self._keep = keep
         self._concurrency = concurrency
         self._broken_in_a_row = 0
@@ -87,24 +134,16 @@ class Runner:
             await asyncio.gather(*workers, return_exceptions=True)
 
     async def _work(self, waiting: Iterator[EpisodeToPlay]) -> None:
-        env = None
-        try:
-            for one in waiting:
-                await asyncio.sleep(0)  # a policy that never waits must not keep the loop from signals
-                env = env or self._make_env()
-                record = new_record(one.task, one.sample, self._run)
-                seed = episode_seed(self._run.seed, one.task.id, one.sample)
-                error = await play_episode(env, one.task, record, partial(self._maker.make, one.task, one.sample, seed))
-                if isinstance(error, RefusedAccessError):  # says nothing of this episode
-                    self.stopped = str(error)
-                else:
-                    self._keep(record)
-                    self._count(error)
-                if self.stopped is not None:
-                    return
-        finally:
-            if env is not None:
-                env.close()
+        for one in waiting:
+            await asyncio.sleep(0)  # a policy that never waits must not keep the loop from signals
+            record, error = await self._executor.play(one)
+            if isinstance(error, RefusedAccessError):  # says nothing of this episode
+                self.stopped = str(error)
+            else:
+                self._keep(record)
+                self._count(error)
+            if self.stopped is not None:
+                return
 
     def _count(self, error: Exception | None) -> None:
         """Stop the run once nothing but broken episodes comes, of causes that are not their own."""

@@ -5,7 +5,7 @@ import pytest
 from envtune_gym import TaskSet
 from envtune_gym.evaluation.runs.episode import env_maker
 from envtune_gym.evaluation.runs.records import RunSettings
-from envtune_gym.evaluation.runs.runner import Runner, episodes_to_play
+from envtune_gym.evaluation.runs.runner import InProcess, Runner, episodes_to_play
 
 
 @pytest.fixture
@@ -17,7 +17,9 @@ def evaluate():
         records = []
 
         async def play():
-            runner = Runner(env_maker(TaskSet(tasks), run), maker, run, records.append, concurrency=concurrency)
+            runner = Runner(
+                InProcess(env_maker(TaskSet(tasks), run), maker, run), records.append, concurrency=concurrency
+            )
             try:
                 await runner.play(episodes_to_play(tasks, samples))
             finally:

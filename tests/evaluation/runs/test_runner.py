@@ -7,7 +7,7 @@ from envtune_gym.asking import RefusedAccessError, RefusedRequestError
 from envtune_gym.errors import ServerError
 from envtune_gym.evaluation.runs.episode import env_maker
 from envtune_gym.evaluation.runs.policies import OracleMaker, RandomMaker
-from envtune_gym.evaluation.runs.runner import Runner, episodes_to_play
+from envtune_gym.evaluation.runs.runner import InProcess, Runner, episodes_to_play
 from envtune_gym.tasks import TaskSet
 
 
@@ -22,7 +22,7 @@ def play(tasks, run):
 
     def play(maker, *, samples=1, concurrency=4):
         records = []
-        runner = Runner(env_maker(tasks, run), maker, run, records.append, concurrency=concurrency)
+        runner = Runner(InProcess(env_maker(tasks, run), maker, run), records.append, concurrency=concurrency)
         asyncio.run(runner.play(episodes_to_play(tasks, samples)))
         return records, runner
 
@@ -97,7 +97,7 @@ def test_each_episode_is_kept_before_its_place_begins_another(tasks, run):
             assert len(kept) == len(begun)
             begun.append(task.id)
 
-    runner = Runner(env_maker(tasks, run), Maker(at_reply), run, kept.append, concurrency=1)
+    runner = Runner(InProcess(env_maker(tasks, run), Maker(at_reply), run), kept.append, concurrency=1)
     asyncio.run(runner.play(episodes_to_play(tasks, 1)))
     assert [record.task_id for record in kept] == begun == tasks.ids
 
@@ -117,7 +117,7 @@ def test_one_slow_episode_holds_up_no_other(tasks, run):
             if len(kept) == len(tasks) - 1:
                 released.set()
 
-        runner = Runner(env_maker(tasks, run), Maker(at_reply), run, keep, concurrency=2)
+        runner = Runner(InProcess(env_maker(tasks, run), Maker(at_reply), run), keep, concurrency=2)
         await runner.play(episodes_to_play(tasks, 1))
 
     asyncio.run(scenario())
@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_written_stops_the_run(tasks, run):
     def keep(record):
         raise OSError(28, "No space left on device")
 
-    runner = Runner(env_maker(tasks, run), OracleMaker("tool_call"), run, keep, concurrency=4)
+    runner = Runner(InProcess(env_maker(tasks, run), OracleMaker("tool_call"), run), keep, concurrency=4)
     with pytest.raises(OSError, match="No space left"):
         asyncio.run(runner.play(episodes_to_play(tasks, 1)))
 
@@ -191,7 +191,7 @@ def test_a_cancelled_run_has_kept_what_was_finished_and_nothing_else(tasks, run)
                 reached.set()
                 await asyncio.Event().wait()
 
-        runner = Runner(env_maker(tasks, run), Maker(at_reply), run, kept.append, concurrency=3)
+        runner = Runner(InProcess(env_maker(tasks, run), Maker(at_reply), run), kept.append, concurrency=3)
         playing = asyncio.ensure_future(runner.play(episodes_to_play(tasks, 1)))
         await reached.wait()
         playing.cancel()
