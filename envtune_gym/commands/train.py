@@ -77,8 +77,8 @@ def train_command(
     """Train a model with GRPO through the stages of a curriculum.
 
     Tasks, feedback, reward and the rule of advancing are settings, as all else: --print-config shows them, each with
-    what it means. The flags that choose tasks are for the first source. The network is used only for a model named by
-    hub id, and not if HF_HUB_OFFLINE is set.
+    what it means. --tasks takes the place of other sources; the flags that choose among tasks are for the first source.
+    The network is used only for a model named by hub id, and not if HF_HUB_OFFLINE is set.
     """
     chosen = _given(
         source=tasks,

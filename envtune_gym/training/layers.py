@@ -115,11 +115,19 @@ def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, 
     for name, value in above.items():
         old = merged.get(name)
         if isinstance(value, Mapping) and isinstance(old, (list, tuple)):
+            if "source" in value and value["source"] not in map(_source, old):
+                merged[name] = [value]  # other tasks: what was said of those before does not concern them
+                continue
             is_placed = all(str(key).isdigit() for key in value)
             merged[name] = _with_entries(name, old, value if is_placed else {"0": value})
         else:
             merged[name] = _laid_over(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return merged
+
+
+def _source(tasks: Any) -> Any:
+    """Return which source a choice of tasks is of; its name alone stands for all of it."""
+    return tasks.get("source") if isinstance(tasks, Mapping) else tasks
 
 
 def _with_entries(name: str, entries: Sequence[Any], changes: Mapping[str, Any]) -> list[Any]:

@@ -29,6 +29,12 @@ def test_flags_stand_over_files_and_files_over_presets(capsys, tmp_path):
     [tasks] = settings["tasks"]
     assert (tasks["source"], tasks["split"], tasks["limit"]) == ("bfcl", "all", 9)
     assert tasks["domains"] == ["MathAPI", "TicketAPI"]
+    assert (tasks["categories"], tasks["difficulty"]) == (None, None)  # those of the preset are for its own tasks
+
+
+def test_the_same_source_is_only_changed(capsys):
+    settings = shown(capsys, "--preset", "small", "--tasks", "generated", "--limit", "9")
+    assert [(one["limit"], one["difficulty"]) for one in settings["tasks"]] == [(9, 1), (1000, 1)]
 
 
 @pytest.mark.parametrize(
