@@ -11,6 +11,9 @@ Examples:
   Without any failing call, on the benchmark's training split:
     python baselines/sft.py --tasks bfcl --mistakes 0 --bf16 --out runs/sft
 
+  For a model that writes calls in Python, with the prompt that the preset `paper` gives it:
+    python baselines/sft.py --model watt --action-format python --tool-docs full --max-tokens 8192 --out runs/sft
+
   Two updates on the CPU:
     python baselines/sft.py --steps 2 --batch 2 --micro-batch 2 --max-tokens 900
 
@@ -30,7 +33,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
 import torch
@@ -42,6 +45,7 @@ from transformers import PrinterCallback, TrainerCallback, set_seed
 from trl import SFTConfig, SFTTrainer
 
 from envtune_gym import Task, TaskSet, load_tasks
+from envtune_gym.calls import DocStyle, parse_action, render_answer, render_calls
 from envtune_gym.callsyntax import parse_call
 from envtune_gym.errors import ConfigurationError, EnvtuneError
 from envtune_gym.evaluation.corruption import DEVELOPMENT
@@ -51,6 +55,7 @@ from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.models import SMOLLM2, load_model
 from envtune_gym.integrations.tokens import ChatTemplate, Conversation
 from envtune_gym.registration import MULTI_DOMAIN_ID
+from envtune_gym.training.examples import WorkedExamples
 from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
 if TYPE_CHECKING:
@@ -70,6 +75,10 @@ FEEDBACK: dict[str, dict[str, Any]] = {
 IGNORED = -100
 """The label of a token that the loss leaves out."""
 
+Format = Literal["tool_call", "python"]
+OF_TOOL_CALL = ("list_unclosed", "python_syntax")
+"""Mistakes in the letter of `tool_call`. In `python` a message that does not decode is an answer, and cannot fail."""
+
 
 @dataclass
 class Args:
@@ -85,13 +94,19 @@ class Args:
     tasks: str = "generated"
     """bfcl, generated, or the path of a .jsonl file; of its tasks those of the category base are played"""
     split: str = "train"
-    """train, val, test or all"""
+    """train, or all of a .jsonl file: the other splits are to test on, and what is learnt here is their solutions"""
     domains: list[str] = field(default_factory=list)
     """only tasks that involve any of these domains"""
     difficulty: int | None = None
     """difficulty of generated tasks; all by default"""
     max_domains: int = 2
     """only tasks that involve at most so many domains: the tools of more take thousands of tokens to describe"""
+    action_format: Format = "tool_call"
+    """how calls are written; this and the next two as in the settings of the run that goes on from the model"""
+    tool_docs: DocStyle = "compact"
+    """tool documentation in the prompt: compact, a line a tool, or full, its JSON schema"""
+    examples: bool = False
+    """put worked examples into the prompt"""
     mistakes: float = 0.5
     """share of trajectories in which a call fails and is corrected"""
     feedback: list[str] = field(default_factory=lambda: ["off", "error", "actionable", "automatic"])
@@ -181,10 +196,23 @@ def progress_bars(console: Console) -> Progress:
     return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console)
 
 
-def make_env(tasks: Sequence[Task], feedback: str) -> gym.Env[str, str]:
+def make_env(
+    tasks: Sequence[Task],
+    feedback: str,
+    action_format: Format = "tool_call",
+    tool_docs: DocStyle = "compact",
+    examples: bool = False,
+) -> gym.Env[str, str]:
     """Return an environment that serves the tasks with feedback; a tool that is not on offer fails."""
-    served = TaskSet({task.id: task for task in tasks}.values())
-    env = gym.make(MULTI_DOMAIN_ID, tasks=served, tool_docs="compact", offer="strict", disable_env_checker=True)
+    env: gym.Env[str, str] = gym.make(
+        MULTI_DOMAIN_ID,
+        tasks=TaskSet({task.id: task for task in tasks}.values()),
+        action_format=action_format,
+        tool_docs=tool_docs,
+        offer="strict",
+        disable_env_checker=True,
+    )
+    env = WorkedExamples(env, action_format) if examples else env
     return AugmentedFeedbackWrapper(env, **FEEDBACK[feedback])
 
 
@@ -211,16 +239,22 @@ def demonstrations(tasks: TaskSet, args: Args) -> list[Demonstration]:
     total = args.steps * args.batch
     wanted = round(total * args.mistakes)
     pool = first_tasks(tasks, total, args.max_domains)
-    cases = draw_failing_cases(pool, DEVELOPMENT, args.seed, wanted) if wanted else []
+    kinds = [kind for kind in DEVELOPMENT if args.action_format == "tool_call" or kind not in OF_TOOL_CALL]
+    cases = draw_failing_cases(pool, kinds, args.seed, wanted) if wanted else []
     if len(cases) < wanted:
         raise ConfigurationError(f"{len(cases)} calls can be corrupted, but {wanted} are wanted; lower --steps")
     rng = random.Random(args.seed)
     rng.shuffle(cases)
     made = [
-        Demonstration(case.task, case.corrected, len(case.before), args.feedback[number % len(args.feedback)])
+        Demonstration(
+            case.task,
+            [_written(message, args.action_format) for message in case.corrected],
+            len(case.before),
+            args.feedback[number % len(args.feedback)],
+        )
         for number, case in enumerate(cases)
     ]
-    plain = list(_plain(pool))
+    plain = list(_plain(pool, args.action_format))
     if wanted < total and not plain:
         raise ConfigurationError("no ground truth can be written in the action format; choose other tasks")
     rng.shuffle(plain)
@@ -235,19 +269,28 @@ def first_tasks(tasks: TaskSet, number: int, max_domains: int) -> list[Task]:
     return list(fitting if tasks.is_finite else islice(fitting, number))
 
 
-def _plain(tasks: Sequence[Task]) -> Iterator[Demonstration]:
-    """Yield the ground truths, one call a message; those with nested calls, which the format does not hold, not."""
+def _plain(tasks: Sequence[Task], action_format: Format) -> Iterator[Demonstration]:
+    """Yield the ground truths, one call a message; those with nested calls, which not every format holds, not."""
     for task in tasks:
         calls = [[parse_call(text) for text in texts] for texts in task.ground_truth]
         if all(len(list(call.names())) == 1 for turn in calls for call in turn):
-            yield Demonstration(task, script(task, [[[call] for call in turn] for turn in calls], "tool_call"))
+            yield Demonstration(task, script(task, [[[call] for call in turn] for turn in calls], action_format))
+
+
+def _written(message: str, action_format: Format) -> str:
+    """Return a message of the format `tool_call` in a format."""
+    if action_format == "tool_call":
+        return message
+    reply = parse_action(message, "tool_call")
+    return render_calls(reply.calls, action_format) if reply.calls else render_answer(reply.answer or "", action_format)
 
 
 def tokenised(made: Sequence[Demonstration], tokenizer: PreTrainedTokenizerBase, args: Args, bars: Progress) -> Rows:
     """Play trajectories, and return them as tokens."""
     template = ChatTemplate(tokenizer)
     tasks = [demonstration.task for demonstration in made]
-    envs = {feedback: make_env(tasks, feedback) for feedback in {demonstration.feedback for demonstration in made}}
+    prompt = (args.action_format, args.tool_docs, args.examples)
+    envs = {feedback: make_env(tasks, feedback, *prompt) for feedback in {one.feedback for one in made}}
     rows = Rows()
     for demonstration in bars.track(made, description="playing trajectories"):
         env = envs[demonstration.feedback]
@@ -331,7 +374,16 @@ def trainer_config(args: Args) -> SFTConfig:
 
 
 def training_tasks(args: Args) -> TaskSet:
-    """Return the tasks that the arguments choose."""
+    """Return the tasks that the arguments choose.
+
+    Raises:
+        ConfigurationError: If they are to test on, or there are none.
+    """
+    if args.split != "train" and not args.tasks.endswith(".jsonl"):
+        raise ConfigurationError(
+            f"the split {args.split!r} of {args.tasks} has tasks to test on, and trajectories solve their scenarios; "
+            "leave out --split to train on the split train"
+        )
     return load_tasks(
         args.tasks, categories=("base",), split=args.split, domains=args.domains or None, difficulty=args.difficulty
     )
@@ -343,10 +395,11 @@ def main() -> None:
     console = Console(stderr=True)
     try:
         trainer_config(args)  # refuses what does not go together before anything runs
+        tasks = training_tasks(args)
         set_seed(args.seed)
         model, tokenizer = load_model(args.model)
         with progress_bars(console) as bars:
-            rows = tokenised(demonstrations(training_tasks(args), args), tokenizer, args, bars)
+            rows = tokenised(demonstrations(tasks, args), tokenizer, args, bars)
             summary = fine_tune(model, tokenizer, rows, args, bars)
     except EnvtuneError as error:
         sys.exit(f"error: {error}")

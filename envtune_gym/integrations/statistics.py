@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["rollout_statistics"]
+__all__ = ["WITHOUT_SPREAD", "rollout_statistics", "share_without_spread"]
+
+WITHOUT_SPREAD = "groups/without_spread"
+"""The name under which the share of groups without any spread of rewards is handed to a trainer."""
 
 Record = Mapping[str, Any]
 
@@ -19,23 +23,41 @@ _GROUPS: dict[str, Callable[[Record], Sequence[str]]] = {
 _MOST_TURNS = 8
 """Later turns have no figure of their own: the benchmark's longest tasks have as many."""
 
+_ROUNDING = 1e-9
 
-def rollout_statistics(records: Sequence[Record]) -> dict[str, float]:
+
+def rollout_statistics(records: Sequence[Record], rewards: Mapping[str, str] | None = None) -> dict[str, float]:
     """Return figures of some rollouts, by the names under which trainers log them.
 
     Args:
         records: `RolloutRecord`s as dicts, at least one, or `EvaluatedEpisode`s, which have no stage and do not tell
             turns apart.
+        rewards: What each stage pays, by its name; what only that reward is made of is then told apart too.
     """
+    rewards = rewards or {}
     figures = {f"rollout/{name}": value for name, value in _overall(records).items()}
-    figures |= {f"component/{name}": value for name, value in _components(records).items()}
+    figures |= {f"component/{name}": value for name, value in _components(records, rewards).items()}
     figures |= {f"turn/{number}/passed": value for number, value in _turns(records).items()}
     for group, names_of in _GROUPS.items():
         for name in sorted({name for record in records for name in names_of(record) if name}):
             chosen = [record for record in records if name in names_of(record)]
             figures[f"{group}/{name}/reward"] = _mean(chosen, lambda record: record["reward"])
-            figures |= {f"{group}/{name}/{part}": value for part, value in _components(chosen).items()}
+            figures |= {f"{group}/{name}/{part}": value for part, value in _components(chosen, rewards).items()}
     return figures
+
+
+def share_without_spread(records: Sequence[Record], group_size: int) -> float:
+    """Return the share of groups whose rewards are all the same, up to rounding; they teach nothing.
+
+    TRL's `frac_reward_zero_std` misses many of them: in float32, equal rewards such as 1/3 deviate from their mean.
+
+    Args:
+        records: `RolloutRecord`s as dicts, group after group.
+        group_size: Rollouts in a group.
+    """
+    rewards = [record["reward"] for record in records]
+    groups = [rewards[start : start + group_size] for start in range(0, len(rewards), group_size)]
+    return sum(math.isclose(min(g), max(g), rel_tol=_ROUNDING, abs_tol=_ROUNDING) for g in groups) / len(groups)
 
 
 def _overall(records: Sequence[Record]) -> dict[str, float]:
@@ -57,13 +79,18 @@ def _overall(records: Sequence[Record]) -> dict[str, float]:
     }
 
 
-def _components(records: Sequence[Record]) -> dict[str, float]:
-    """Return the means of what rewards are made of, whichever of them is paid."""
-    return {
+def _components(records: Sequence[Record], rewards: Mapping[str, str]) -> dict[str, float]:
+    """Return the means of what rewards are made of; of some parts only where they are paid."""
+    figures = {
         "verdict": _mean(records, lambda record: record["success"]),
         "progress": _mean(records, lambda record: record["progress"]),
         "format": _mean(records, _format_share),
     }
+    for reward, (name, part) in _PARTS.items():
+        paid = [record for record in records if rewards.get(record.get("stage", "")) == reward]
+        if paid:
+            figures[name] = _mean(paid, part)
+    return figures
 
 
 def _turns(records: Sequence[Record]) -> dict[int, float]:
@@ -81,6 +108,25 @@ def _turns(records: Sequence[Record]) -> dict[int, float]:
 def _format_share(record: Record) -> float:
     steps: int = record["num_steps"]
     return (steps - record["format_errors"]) / steps if steps else 0.0
+
+
+def _working_share(record: Record) -> float:
+    """Return the stage-1 reward's R_tool, repetitions counted: the share of attempted calls that ran without error."""
+    attempts: int = record["calls"] + record["errors"] - record["failed"]
+    return (record["calls"] - record["failed"]) / attempts if attempts else 0.0
+
+
+def _correctness(record: Record) -> float:
+    """Return R_correct of ToolRL's reward R_format + R_correct + 3, in [-3, 3]; R_format is paid in the last step."""
+    has_ended = record["truncated_by"] in ("", "env") and not record["broken"]
+    return float(record["reward"]) - (has_ended and not record["format_errors"]) - 3
+
+
+_PARTS: dict[str, tuple[str, Callable[[Record], float]]] = {
+    "format": ("tool", _working_share),
+    "toolrl": ("correct", _correctness),
+}
+"""By reward what it alone is made of: the name in the log, and how a record tells it."""
 
 
 def _mean(records: Sequence[Record], value: Callable[[Record], float]) -> float:

@@ -7,7 +7,7 @@ would never come, and offers every public method of an environment to the model.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from envtune_gym.integrations.engine import Engine, Generated, OnReply
 from envtune_gym.integrations.engines import MakeEngine, engine_maker
 from envtune_gym.integrations.rollout import EpisodeRequest, MakeEnv, Rollout, RolloutConfig, RolloutRecord, play
 from envtune_gym.integrations.sharding import check_sharding, whole_parameters
-from envtune_gym.integrations.statistics import rollout_statistics
+from envtune_gym.integrations.statistics import WITHOUT_SPREAD, rollout_statistics, share_without_spread
 from envtune_gym.integrations.tokens import ChatTemplate, Message
 
 if TYPE_CHECKING:
@@ -187,7 +187,9 @@ def _costs_of_all(costs: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def make_rollout_func(
-    player: EpisodePlayer, on_batch: Callable[[list[RolloutRecord]], None] | None = None
+    player: EpisodePlayer,
+    on_batch: Callable[[list[RolloutRecord]], None] | None = None,
+    rewards: Mapping[str, str] | None = None,
 ) -> RolloutFunc:
     """Return a `rollout_func` for `GRPOTrainer`.
 
@@ -202,6 +204,7 @@ def make_rollout_func(
     Args:
         player: Plays the episodes of `episode_rows`.
         on_batch: Called with the records of each batch of rollouts.
+        rewards: What each stage pays, by its name (`rollout_statistics`).
     """
 
     def rollout_func(prompts: list[list[Message]], trainer: GRPOTrainer) -> dict[str, list[Any]]:
@@ -210,7 +213,9 @@ def make_rollout_func(
         costs = _costs_of_all(gather_object([player.costs]))
         if on_batch is not None:
             on_batch(records)
-        figures = {**rollout_statistics(list(map(asdict, records))), **costs}
+        played = list(map(asdict, records))
+        size = trainer.num_generations if trainer.model.training else trainer.num_generations_eval
+        figures = {**rollout_statistics(played, rewards), WITHOUT_SPREAD: share_without_spread(played, size), **costs}
         return {**_columns(rollouts, player.template.end_id), "figures": [figures] * len(rollouts)}
 
     return rollout_func

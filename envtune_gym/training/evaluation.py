@@ -12,10 +12,12 @@ import torch
 from transformers import set_seed
 
 from envtune_gym import Task, TaskSet
+from envtune_gym.errors import TrainingError
 from envtune_gym.evaluation.runs.episode import new_record
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
 from envtune_gym.feedback import FeedbackLevel
 from envtune_gym.integrations.engines import MakeEngine, engine_maker
+from envtune_gym.integrations.models import end_token_ids
 from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, RolloutRecord, play
 from envtune_gym.integrations.tokens import ChatTemplate
 from envtune_gym.scoring import FORCE_TERMINATED
@@ -73,8 +75,10 @@ def evaluate(
     Raises:
         DataError: If the data of a source is missing.
         ConfigurationError: If an evaluation has no task.
+        TrainingError: If the memory does not suffice.
     """
     template = ChatTemplate(tokenizer, settings.tool_role)
+    end_ids = end_token_ids(model, tokenizer)  # those that ended replies in training
     episodes: list[EvaluatedEpisode] = []
     for one in (one for evaluation in settings.evaluations for one in _passes(evaluation, settings, policy)):
         shared = processes.share(one.requests())
@@ -90,7 +94,14 @@ def evaluate(
             )
             for task, _ in shared
         ]
-        play(rollouts, make_engine(model, {template.end_id}, one.evaluation.temperature))
+        try:
+            play(rollouts, make_engine(model, end_ids, one.evaluation.temperature))
+        except torch.OutOfMemoryError as error:
+            raise TrainingError(
+                f"out of memory in the evaluation {one.evaluation.name!r}; sample fewer conversations together "
+                f"(rollout_batch, now {settings.rollout_batch}) or shorten them (max_completion_tokens, "
+                "max_prompt_tokens); of a trained run --resume plays the evaluations alone"
+            ) from error
         played = [
             _episode(rollout.record, one, task, sample)
             for rollout, (task, sample) in zip(rollouts, shared, strict=True)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import errno
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,10 +95,17 @@ def train(
     played_in = Stage(tasks, settings.action_format, settings.max_steps_per_turn, settings.hints)
     trackers = Trackers(SampleRollouts(played_in, settings.log_rollouts if processes.is_main else 0))
     log = RunLog(
-        Path(settings.out), to_yaml(settings), _update_of(checkpoint), guard, trackers, quiet=not processes.is_main
+        Path(settings.out),
+        to_yaml(settings),
+        _update_of(checkpoint),
+        guard,
+        trackers,
+        processes=processes.count,
+        quiet=not processes.is_main,
     )
     if settings.beta and settings.lora is None:
-        _store_reference(model, settings, processes)
+        with _explained(settings):
+            _store_reference(model, settings, processes)
 
     # The environments: one curriculum decides, and the copies that are played in follow it batch by batch.
     stages = [stage.stage() for stage in settings.stages]
@@ -137,16 +146,19 @@ def train(
 
     # The trainer: a row of its data set is an episode's seed, by which the curriculum draws the task.
     seeds = range(settings.seed * 1_000_000, settings.seed * 1_000_000 + settings.batches * settings.groups)
-    trainer = EnvtuneTrainer(
-        model=model,
-        processing_class=tokenizer,
-        reward_funcs=[environment_reward],
-        rollout_func=make_rollout_func(player, on_batch=take),
-        train_dataset=Dataset.from_list(episode_rows(map(EpisodeRequest, seeds))),
-        args=_trainer_config(settings, processes.count),
-        peft_config=None if settings.lora is None else _lora_config(settings.lora),
-        callbacks=[guard, log, trackers, progress],
-    )
+    with _explained(
+        settings, "for the model; train adapters (lora), do without a reference (beta: 0), or a smaller one"
+    ):
+        trainer = EnvtuneTrainer(
+            model=model,
+            processing_class=tokenizer,
+            reward_funcs=[environment_reward],
+            rollout_func=make_rollout_func(player, take, {stage.name: stage.reward for stage in stages}),
+            train_dataset=Dataset.from_list(episode_rows(map(EpisodeRequest, seeds))),
+            args=_trainer_config(settings, processes.count),
+            peft_config=None if settings.lora is None else _lora_config(settings.lora),
+            callbacks=[guard, log, trackers, progress],
+        )
     trainer.pass_tokens = settings.pass_tokens
     trainer.remove_callback(PrinterCallback)  # the run's own log takes its place
     trackers.take_over(trainer)
@@ -168,29 +180,45 @@ def train(
 
         progress.validate = validate
 
-    try:
+    remedy = (
+        f"in an update; lower micro_batch (now {settings.micro_batch}), set gradient_checkpointing, "
+        "or shorten the episodes (max_completion_tokens)"
+    )
+    with _explained(settings, remedy):
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    except torch.OutOfMemoryError as error:
-        raise TrainingError(
-            f"out of memory in an update; lower micro_batch (now {settings.micro_batch}), set gradient_checkpointing, "
-            "or shorten the episodes (max_completion_tokens), then go on with --resume"
-        ) from error
-    except OSError as error:
-        if error.errno not in _FULL_DISK:
-            raise
-        raise TrainingError(
-            f"the disk is full ({error}); free some room and go on from {last_checkpoint(Path(settings.out))} "
-            "with --resume"
-        ) from error
 
     # What has become of it: held-out tasks, hints off and on, in all processes together.
     if settings.evaluations:
         trained = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
         base = trained.get_base_model() if hasattr(trained, "get_base_model") else trained
         episodes = evaluate(base, tokenizer, settings, make_engine, processes, f"local:{settings.out}")
-        log.add_evaluations(episodes)
+        with _explained(settings):
+            log.add_evaluations(episodes)
     trackers.close()
     return log
+
+
+@contextmanager
+def _explained(settings: Settings, remedy: str = "") -> Iterator[None]:
+    """Say what to do where there is no memory, or no room on the disk.
+
+    Args:
+        settings: The run's settings.
+        remedy: What there may be no memory for, and what helps.
+
+    Raises:
+        TrainingError: In place of what was raised within.
+    """
+    try:
+        yield
+    except (torch.OutOfMemoryError, OSError) as error:
+        found = last_checkpoint(Path(settings.out))
+        go_on = f"go on from {found} with --resume" if found else "begin again, as there is no checkpoint yet"
+        if isinstance(error, torch.OutOfMemoryError):
+            raise TrainingError(f"out of memory {remedy}; then {go_on}") from error
+        if error.errno not in _FULL_DISK:
+            raise
+        raise TrainingError(f"the disk is full ({error}); free some room and {go_on}") from error
 
 
 def _check_processes(settings: Settings, processes: Processes) -> None:

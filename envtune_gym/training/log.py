@@ -23,7 +23,7 @@ from envtune_gym.evaluation.run_logs import EVALUATIONS_FILE
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, write_episodes
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.rollout import RolloutRecord
-from envtune_gym.integrations.statistics import rollout_statistics
+from envtune_gym.integrations.statistics import WITHOUT_SPREAD, rollout_statistics
 from envtune_gym.training.trackers import Trackers
 
 __all__ = ["SETTINGS_FILE", "RunLog"]
@@ -58,12 +58,12 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         resumed: The update that the run goes on from; what was logged after it is dropped. None: from the start.
         guard: What skips updates; its count is written.
         trackers: Where else to log to.
+        processes: Number of processes that train together; written with each update.
         quiet: Take everything in, but show and write nothing, as the log of another process does.
 
     Attributes:
         updates: What has been logged of each update, since the run began or went on.
         validations: Likewise of each validation.
-        rollouts: Likewise of each episode.
         evaluations: The episodes played after training.
     """
 
@@ -75,15 +75,16 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         guard: FiniteGradients | None = None,
         trackers: Trackers | None = None,
         *,
+        processes: int = 1,
         quiet: bool = False,
     ) -> None:
         self.console = Console(quiet=quiet)
         self.updates: list[dict[str, Any]] = []
         self.validations: list[dict[str, Any]] = []
-        self.rollouts: list[RolloutRecord] = []
         self.evaluations: list[EvaluatedEpisode] = []
         self._guard = guard or FiniteGradients()
         self._trackers = trackers
+        self._processes = processes
         self._step = resumed or 0
         self._stage = ""
         self._began = self._seconds = 0.0
@@ -102,8 +103,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         self.console.print(text, markup=False, highlight=False)
 
     def add_rollouts(self, records: Sequence[RolloutRecord]) -> None:
-        """Take a batch of rollouts."""
-        self.rollouts += records
+        """Take a batch of rollouts; they stay on the disk alone, as a run has hundreds of thousands."""
         self._stage = records[0].stage
         self._write("rollouts", [{"step": self._step + 1, **asdict(record)} for record in records])
         if self._trackers is not None:
@@ -150,11 +150,12 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         if "grad_norm" not in logs:
             return  # the summary at the end
         if "reward" in logs:  # later updates from one batch have no rollouts of their own
+            logs["frac_reward_zero_std"] = logs.pop(WITHOUT_SPREAD)  # in place of TRL's own, which misses many
             logs["cut"] = sum(value for name, value in logs.items() if name.startswith("rollout/truncated_by_"))
         rollouts = sum(logs.get(f"seconds/{phase}", 0.0) for phase in ("generation", "environment"))
         logs["seconds/loss"] = self._seconds - rollouts
         logs["skipped_updates"] = self._guard.skipped
-        update = {"step": state.global_step, "stage": self._stage, **logs}
+        update = {"step": state.global_step, "stage": self._stage, "processes": self._processes, **logs}
         self.updates.append(update)
         self._write("updates", [update])
         self.console.print(_row(update, with_head=len(self.updates) == 1))

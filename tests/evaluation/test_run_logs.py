@@ -71,6 +71,15 @@ def test_runs_that_differ_in_their_seed_alone_belong_together(groups):
     ) == {"direct": ["direct-seed1", "direct-seed2"], "tuned": ["tuned-1", "tuned-2"]}
 
 
+def test_runs_in_other_numbers_of_processes_are_of_another_kind(groups, tmp_path):
+    found = groups(
+        a={"seed": 1, "processes": [1] * 4}, b={"seed": 2, "processes": [2] * 4}, c={"seed": 3, "processes": [2] * 4},
+        d={"seed": 4, "processes": [2, 2, 1, 1]}, e={"seed": 5},
+    )  # fmt: skip
+    assert sorted(found.values()) == [["a", "e"], ["b", "c"], ["d"]]  # a log that does not say so is of one process
+    assert list(read_run(tmp_path / "d").processes) == [1, 2]
+
+
 def test_seeds_may_be_directories_of_their_own(groups):
     assert list(groups(**{"tuned/1": {}, "tuned/2": {"seed": 2}})) == ["tuned"]
 

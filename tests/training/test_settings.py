@@ -5,8 +5,10 @@ import yaml
 
 pytest.importorskip("yaml")
 
+from envtune_gym import load_tasks
 from envtune_gym.curriculum import PAPER_STAGES
 from envtune_gym.errors import ConfigurationError, DataError
+from envtune_gym.tasks import CATEGORIES, save_jsonl
 from envtune_gym.training.layers import assign, file_layers, make_settings, settings_table, to_yaml
 from envtune_gym.training.presets import MODELS, PRESETS, RUNS, preset_layers
 from envtune_gym.training.settings import GROUPS, Settings
@@ -118,6 +120,32 @@ def test_the_papers_settings_are_those_it_gives():
     assert (paper.max_prompt_tokens, paper.max_completion_tokens) == (8_192, 10_000)
     assert [stage.max_completion_tokens for stage in paper.stages] == [None, None, 24_576, None]
     assert paper.batches * paper.groups == 20 * 400  # epochs, tasks
+
+
+def test_a_validation_has_each_category_of_an_ordered_set(tmp_path, ticket_task, withheld_task):
+    tasks = [
+        one.model_copy(update={"id": f"{one.category}_{number}"})
+        for one in (ticket_task, withheld_task)
+        for number in range(10)
+    ]
+    save_jsonl(tasks, tmp_path / "tasks.jsonl")
+    source = {"source": str(tmp_path / "tasks.jsonl"), "split": "all"}
+
+    def validation(limit):
+        return make_settings([{"validation": {"limit": limit, "tasks": source}}]).load_validation().ids
+
+    assert validation(4) == ["base_0", "base_5", "miss_func_0", "miss_func_5"]
+    assert validation(3) == ["base_0", "base_6", "miss_func_3"]
+    assert validation(20) == validation(500) == [task.id for task in tasks]
+
+
+@pytest.mark.bfcl
+def test_the_papers_validation_is_its_whole_split():
+    chosen = make_settings(preset_layers(["paper"])).load_validation()
+    assert chosen.ids == load_tasks("bfcl", split="val").ids
+    few = make_settings([]).load_validation()
+    assert len(few) == 25
+    assert set(few.categories) == set(CATEGORIES)
 
 
 def test_a_mixture_joins_its_sources_and_wants_an_end():
