@@ -73,6 +73,17 @@ SCRIPTED = {
 }
 """Replies are written by `Replies`. Each of two processes has a whole group."""
 
+UNEVEN = {
+    **SCRIPTED,
+    "stages": [{"name": "only", "reward": "progress", "feedback": "error"}],
+    "validation": {"every": 0},
+    "seed": 16,  # either process, both, or one alone has a group without spread
+    "micro_batch": 2,
+    "pass_tokens": 4_000,
+    "beta": 0.0,
+}
+"""Replies are written by `Uneven`: groups without spread, of which one process has more, are not scored."""
+
 SAMPLED = {
     **TINY,
     "stages": [
@@ -105,6 +116,18 @@ class Replies:
         choice = key + asked[key]
         turn = self.tokenizer.decode(prompt).count("<|im_start|>assistant")
         text = WRONG[choice // 4 % len(WRONG)] if choice % 4 == 0 else RIGHT[(turn - 1) % len(RIGHT)]
+        ids = [*self.tokenizer.encode(text, add_special_tokens=False), self.tokenizer.eos_token_id][:limit]
+        return Generated(ids, [0.0] * len(ids))
+
+
+class Uneven(Replies):
+    """Makes no mistake in some of the rooms."""
+
+    def _reply(self, prompt, limit, asked):
+        said = self.tokenizer.decode(prompt)
+        if not any(room in said for room in ("kitchen", "attic", "cellar")):
+            return super()._reply(prompt, limit, asked)
+        text = RIGHT[(said.count("<|im_start|>assistant") - 1) % len(RIGHT)]
         ids = [*self.tokenizer.encode(text, add_special_tokens=False), self.tokenizer.eos_token_id][:limit]
         return Generated(ids, [0.0] * len(ids))
 
@@ -158,7 +181,8 @@ class Kept(RunLog):
 def train(model, out, settings, tasks, *, resume=False):
     """Train; return what this process saw."""
     chosen = make_settings([{**settings, "model": str(model), "out": str(out)}])
-    kept, grpo.engine_maker = grpo.engine_maker, (lambda *_: Replies) if tasks is TASKS else grpo.engine_maker
+    engine = Uneven if settings is UNEVEN else Replies
+    kept, grpo.engine_maker = grpo.engine_maker, (lambda *_: engine) if tasks is TASKS else grpo.engine_maker
     grpo.EnvtuneTrainer, grpo.RunLog = Watched, Kept
     try:
         log = grpo.train(chosen, tasks, tasks, resume=resume)
@@ -204,6 +228,7 @@ def main(model, out):
     processes = Processes()
     seen = {
         "scripted": train(model, out / "scripted", SCRIPTED, TASKS),
+        "uneven": train(model, out / "uneven", UNEVEN, TASKS),
         "whole": train(model, out / "sampled", SAMPLED, ALIKE),
     }
     processes.wait()

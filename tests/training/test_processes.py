@@ -28,7 +28,7 @@ from envtune_gym.training.processes import Processes
 from envtune_gym.training.trainer import STATE_FILE
 
 from .conftest import TASKS, teach
-from .play_in_processes import ALIKE, RIGHT, SCRIPTED, WRONG, train
+from .play_in_processes import ALIKE, RIGHT, SCRIPTED, UNEVEN, WRONG, train
 from .play_in_processes import TASKS as ROOMS
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +124,18 @@ def test_two_processes_learn_and_log_what_one_does(seen, alone):
     assert all(0 < validation["accuracy"] < 1 for validation in alone["validations"])
 
 
-@pytest.mark.parametrize("run", ["scripted", "whole", "resumed"])
+def test_processes_with_unequal_numbers_of_rollouts_that_teach_learn_what_one_does(seen, model, tmp_path):
+    alone = train(model, tmp_path / "uneven", UNEVEN, ROOMS)
+    assert 0.5 in [update["frac_reward_zero_std"] for update in alone["updates"]]
+    for process in seen:
+        for update, expected in zip(process["uneven"]["updates"], alone["updates"], strict=True):
+            for name in ("loss", "grad_norm", "reward", "frac_reward_zero_std"):
+                assert update[name] == pytest.approx(expected[name], rel=1e-3, abs=1e-5)
+        weights = (torch.tensor(one["weights"]) for one in (process["uneven"], alone))
+        torch.testing.assert_close(*weights, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("run", ["scripted", "uneven", "whole", "resumed"])
 def test_processes_agree_to_the_last_bit(seen, run):
     first, second = (process[run] for process in seen)
     for name in ("weights", "state", "rollouts"):
