@@ -13,6 +13,7 @@ from trl import GRPOConfig, GRPOTrainer
 from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.callbacks import FiniteGradients
+from envtune_gym.integrations.engines import engine_maker
 from envtune_gym.integrations.rollout import EpisodeRequest, RolloutConfig
 from envtune_gym.integrations.tokens import ChatTemplateError
 from envtune_gym.integrations.trl import EpisodePlayer, environment_reward, episode_rows, make_rollout_func
@@ -51,7 +52,9 @@ class Poisoned(gym.Wrapper):
 def trainer(tokenizer, make_env, tmp_path):
     """Make a trainer over two tasks with groups of two; batches of rollout records are appended to `records`."""
 
-    def make(wrap=Wordiness, records=None, callbacks=(), limits=LIMITS, prepare=None, **options):
+    def make(
+        wrap=Wordiness, records=None, callbacks=(), limits=LIMITS, prepare=None, task=SMALL_TASK, engine=None, **options
+    ):
         arguments = {
             "output_dir": str(tmp_path),
             "per_device_train_batch_size": 2,
@@ -70,10 +73,11 @@ def trainer(tokenizer, make_env, tmp_path):
             "disable_tqdm": True,
             **options,
         }
-        tasks = TaskSet([SMALL_TASK, SMALL_TASK.model_copy(update={"id": "other"})])
-        player = EpisodePlayer(lambda: wrap(make_env(tasks=tasks)), tokenizer, limits, prepare)
+        tasks = TaskSet([task, task.model_copy(update={"id": "other"})])
+        make_engine = engine and engine_maker(engine, 4)
+        player = EpisodePlayer(lambda: wrap(make_env(tasks=tasks)), tokenizer, limits, prepare, make_engine)
         rollout_func = make_rollout_func(player, on_batch=None if records is None else records.append)
-        rows = episode_rows(EpisodeRequest(seed, ("small", "other")[seed % 2]) for seed in range(8))
+        rows = episode_rows(EpisodeRequest(seed, (task.id, "other")[seed % 2]) for seed in range(8))
         return GRPOTrainer(
             model=tiny_model(tokenizer),
             processing_class=tokenizer,
@@ -112,9 +116,11 @@ def test_the_trainer_learns_from_groups_of_rollouts(trainer):
     assert torch.isfinite(weights(grpo)).all()
 
 
-def test_only_the_models_own_tokens_are_in_the_loss(trainer):
+@pytest.mark.parametrize("engine", ["transformers", "graph"])
+@pytest.mark.parametrize("withheld", [False, True])
+def test_only_the_models_own_tokens_are_in_the_loss(trainer, withheld_task, withheld, engine):
     seen = []
-    grpo = trainer()
+    grpo = trainer(task=withheld_task if withheld else SMALL_TASK, engine=engine)
     compute = grpo._compute_loss
 
     def spy(model, inputs):
@@ -135,10 +141,12 @@ def test_only_the_models_own_tokens_are_in_the_loss(trainer):
             assert ids[present.bool()][-1] == end or own[present.bool()][-1]
 
 
-def test_sampled_log_probabilities_are_those_of_the_loss(trainer):
+@pytest.mark.parametrize("engine", ["transformers", "graph"])
+@pytest.mark.parametrize("withheld", [False, True])
+def test_sampled_log_probabilities_are_those_of_the_loss(trainer, withheld_task, withheld, engine):
     """A policy that has not changed has ratio 1: TRL's own forward pass agrees with what was sampled."""
     gaps = []
-    grpo = trainer(temperature=0.7)
+    grpo = trainer(temperature=0.7, task=withheld_task if withheld else SMALL_TASK, engine=engine)
     score = grpo._generate_and_score_completions
 
     def compare(inputs):
