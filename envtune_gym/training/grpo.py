@@ -79,7 +79,8 @@ def train(
         TrainingError: If there is no memory or no room on the disk to go on.
     """
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # rollout_func is experimental; the version is pinned for it
-    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")  # TRL's use of renamed options
+    for module in ("transformers", "accelerate"):  # TRL's use of renamed options, and that of torch's
+        warnings.filterwarnings("ignore", category=FutureWarning, module=module)
 
     # What the run is about: tasks, model, and where it left off.
     processes = Processes()

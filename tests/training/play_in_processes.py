@@ -1,6 +1,6 @@
 """What tests/training/test_processes.py runs in each of several processes; it writes what each of them saw.
 
-Called with the directory of the model and a directory to write to.
+Called with the directory of the model and a directory to write to, and with `sharded` for one run alone, under FSDP.
 """
 
 import copy
@@ -178,11 +178,10 @@ class Kept(RunLog):
         super().add_rollouts(records)
 
 
-def train(model, out, settings, tasks, *, resume=False):
-    """Train; return what this process saw."""
+def train(model, out, settings, tasks, *, resume=False, engine=None):
+    """Train, with an engine that writes replies, or one that samples them; return what this process saw."""
     chosen = make_settings([{**settings, "model": str(model), "out": str(out)}])
-    engine = Uneven if settings is UNEVEN else Replies
-    kept, grpo.engine_maker = grpo.engine_maker, (lambda *_: engine) if tasks is TASKS else grpo.engine_maker
+    kept, grpo.engine_maker = grpo.engine_maker, (lambda *_: engine) if engine else grpo.engine_maker
     grpo.EnvtuneTrainer, grpo.RunLog = Watched, Kept
     try:
         log = grpo.train(chosen, tasks, tasks, resume=resume)
@@ -193,11 +192,16 @@ def train(model, out, settings, tasks, *, resume=False):
     return {
         "batches": trainer.batches,
         "state": stages.state_dict(),
-        "weights": torch.cat([p.detach().flatten() for p in trainer.model.parameters()]).tolist(),
+        "weights": torch.cat([whole(p.detach()).flatten() for p in trainer.model.parameters()]).tolist(),
         "rollouts": [asdict(record) for record in Kept.latest.rollouts],
         "updates": log.updates,
         "validations": log.validations,
     }
+
+
+def whole(parameter):
+    """Return a parameter that may be sharded."""
+    return parameter.full_tensor() if hasattr(parameter, "full_tensor") else parameter
 
 
 def shard(directory, index):
@@ -227,8 +231,8 @@ def main(model, out):
     torch.set_num_threads(1)
     processes = Processes()
     seen = {
-        "scripted": train(model, out / "scripted", SCRIPTED, TASKS),
-        "uneven": train(model, out / "uneven", UNEVEN, TASKS),
+        "scripted": train(model, out / "scripted", SCRIPTED, TASKS, engine=Replies),
+        "uneven": train(model, out / "uneven", UNEVEN, TASKS, engine=Uneven),
         "whole": train(model, out / "sampled", SAMPLED, ALIKE),
     }
     processes.wait()
@@ -244,5 +248,21 @@ def main(model, out):
     (out / f"process-{processes.index}.json").write_text(json.dumps(seen))
 
 
+def main_sharded(model, out):
+    """Train a model that FSDP shards, and go on from an earlier checkpoint."""
+    torch.set_num_threads(1)
+    processes = Processes()
+    settings = {**UNEVEN, "engine": "transformers"}
+    seen = {"updates": train(model, out / "sharded", settings, TASKS, engine=Uneven)["updates"]}
+    processes.wait()
+    if processes.is_main:
+        shutil.copytree(out / "sharded", out / "whole")
+        for step in (3, 4):
+            shutil.rmtree(out / "sharded" / f"checkpoint-{step}")
+    processes.wait()
+    seen["resumed"] = train(model, out / "sharded", settings, TASKS, resume=True, engine=Uneven)["updates"]
+    (out / f"process-{processes.index}.json").write_text(json.dumps(seen))
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    (main_sharded if "sharded" in sys.argv else main)(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -28,11 +28,11 @@ from envtune_gym.training.processes import Processes
 from envtune_gym.training.trainer import STATE_FILE
 
 from .conftest import TASKS, teach
-from .play_in_processes import ALIKE, RIGHT, SCRIPTED, UNEVEN, WRONG, train
+from .play_in_processes import ALIKE, RIGHT, SCRIPTED, UNEVEN, WRONG, Replies, Uneven, train
 from .play_in_processes import TASKS as ROOMS
 
 ROOT = Path(__file__).parents[2]
-TWO = ROOT / "baselines" / "accelerate" / "ddp.yaml"
+CONFIGURATIONS = ROOT / "baselines" / "accelerate"
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +47,9 @@ def model(tokenizer, tmp_path_factory):
     return directory
 
 
-@pytest.fixture(scope="module")
-def out(model, tmp_path_factory):
-    """Launch two processes as the documentation says; return the directory that they wrote to."""
-    out = tmp_path_factory.mktemp("two")
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(TWO), "--main_process_port", "0"]
+def launch(configuration, *words):
+    """Launch two processes as the documentation says."""
+    start = [sys.executable, "-m", "accelerate.commands.launch", "--main_process_port", "0"]
     environment = {
         **os.environ,
         "ACCELERATE_USE_CPU": "true",
@@ -61,10 +59,16 @@ def out(model, tmp_path_factory):
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
     }
     script = Path(__file__).with_name("play_in_processes.py")
-    done = subprocess.run(
-        [*launch, str(script), str(model), str(out)], env=environment, capture_output=True, text=True, timeout=300
-    )
+    command = [*start, "--config_file", str(CONFIGURATIONS / configuration), str(script), *map(str, words)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def out(model, tmp_path_factory):
+    """Return the directory that two processes wrote to."""
+    out = tmp_path_factory.mktemp("two")
+    launch("ddp.yaml", model, out)
     return out
 
 
@@ -77,7 +81,7 @@ def seen(out):
 @pytest.fixture(scope="module")
 def alone(model, tmp_path_factory):
     """What one process sees of the same batches with scripted replies."""
-    return train(model, tmp_path_factory.mktemp("one") / "scripted", SCRIPTED, ROOMS)
+    return train(model, tmp_path_factory.mktemp("one") / "scripted", SCRIPTED, ROOMS, engine=Replies)
 
 
 def lines(file):
@@ -124,15 +128,35 @@ def test_two_processes_learn_and_log_what_one_does(seen, alone):
     assert all(0 < validation["accuracy"] < 1 for validation in alone["validations"])
 
 
-def test_processes_with_unequal_numbers_of_rollouts_that_teach_learn_what_one_does(seen, model, tmp_path):
-    alone = train(model, tmp_path / "uneven", UNEVEN, ROOMS)
-    assert 0.5 in [update["frac_reward_zero_std"] for update in alone["updates"]]
+@pytest.fixture(scope="module")
+def uneven(model, tmp_path_factory):
+    """What one process sees where groups without spread are not scored."""
+    return train(model, tmp_path_factory.mktemp("one") / "uneven", UNEVEN, ROOMS, engine=Uneven)
+
+
+def assert_same_updates(updates, expected):
+    for update, same in zip(updates, expected, strict=True):
+        for name in ("loss", "grad_norm", "reward", "frac_reward_zero_std"):
+            assert update[name] == pytest.approx(same[name], rel=1e-3, abs=1e-5)
+
+
+def test_processes_with_unequal_numbers_of_rollouts_that_teach_learn_what_one_does(seen, uneven):
+    assert 0.5 in [update["frac_reward_zero_std"] for update in uneven["updates"]]
     for process in seen:
-        for update, expected in zip(process["uneven"]["updates"], alone["updates"], strict=True):
-            for name in ("loss", "grad_norm", "reward", "frac_reward_zero_std"):
-                assert update[name] == pytest.approx(expected[name], rel=1e-3, abs=1e-5)
-        weights = (torch.tensor(one["weights"]) for one in (process["uneven"], alone))
+        assert_same_updates(process["uneven"]["updates"], uneven["updates"])
+        weights = (torch.tensor(one["weights"]) for one in (process["uneven"], uneven))
         torch.testing.assert_close(*weights, atol=1e-4, rtol=0)
+
+
+def test_a_sharded_model_learns_what_a_whole_one_does_and_goes_on_from_its_checkpoint(model, uneven, tmp_path):
+    launch("fsdp.yaml", model, tmp_path, "sharded")
+    for index in (0, 1):
+        seen = json.loads((tmp_path / f"process-{index}.json").read_text())
+        assert_same_updates(seen["updates"], uneven["updates"])
+        assert_same_updates(seen["resumed"], uneven["updates"][2:])
+    saved = AutoModelForCausalLM.from_pretrained(tmp_path / "whole" / "checkpoint-4")
+    weights = torch.cat([parameter.detach().flatten() for parameter in saved.parameters()])
+    torch.testing.assert_close(weights, torch.tensor(uneven["weights"]), atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("run", ["scripted", "uneven", "whole", "resumed"])
@@ -216,7 +240,7 @@ def test_an_update_is_skipped_by_all_or_none(seen):
     assert [process["sharded"]["skipped"] for process in seen] == [[0, 1], [0, 1]]  # only the second saw infinity
 
 
-@pytest.mark.parametrize("file", sorted(TWO.parent.glob("*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted(CONFIGURATIONS.glob("*.yaml")), ids=lambda file: file.stem)
 def test_accelerate_can_read_our_configurations(file):
     config = load_config_from_file(str(file))
     assert config.num_processes == 2

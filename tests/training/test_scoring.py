@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transformers import LlamaConfig, LlamaForCausalLM
 from trl.trainer.utils import add_fused_lm_head
 
-from envtune_gym.training.scoring import can_share, score_plainly, score_sharing
+from envtune_gym.training.scoring import can_share, picked, score_plainly, score_sharing
 
 KEEP = 6
 token = st.integers(1, 30)
@@ -82,6 +82,30 @@ def test_gradients_flow_into_the_shared_prompt(model):
         gradients.append({name: parameter.grad for name, parameter in own.named_parameters()})
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradients[1][name], gradient, atol=1e-5, rtol=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.sampled_from([torch.float32, torch.bfloat16]))
+def test_picking_is_indexing_and_so_is_its_gradient(places, dtype):
+    places = torch.tensor(places)
+    generator = torch.Generator().manual_seed(len(places))
+    values = torch.randn(5, 2, 3, 4, generator=generator).to(dtype)
+    gradient = torch.randn(len(places), 2, 6, 4, generator=generator).to(dtype)[:, :, :3]  # a view, as in a model
+    results = []
+    for chosen, exact in ((picked, values), (lambda values, places: values[places], values.float())):
+        leaf = exact.clone().requires_grad_()
+        rows = chosen(leaf, places)
+        rows.backward(gradient.to(rows.dtype))
+        results.append((rows.float(), leaf.grad.float()))
+    torch.testing.assert_close(results[0][0], results[1][0], atol=0, rtol=0)
+    # A sum in bfloat16 is rounded once, at its end.
+    precision = 1e-6 if dtype == torch.float32 else 2**-8
+    torch.testing.assert_close(results[0][1], results[1][1], atol=1e-5, rtol=precision)
+
+
+def test_the_gradient_of_picking_is_that_of_finite_differences():
+    values = torch.randn(4, 2, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    assert torch.autograd.gradcheck(picked, (values, torch.tensor([2, 0, 2, 2, 3])))  # the second is never picked
 
 
 def read_tokens(model, ids, mask):
