@@ -53,7 +53,7 @@ from envtune_gym.evaluation.failing import draw_failing_cases
 from envtune_gym.evaluation.script import script
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.models import SMOLLM2, load_model
-from envtune_gym.integrations.tokens import ChatTemplate, Conversation
+from envtune_gym.integrations.tokens import ChatTemplate, Conversation, ToolRole
 from envtune_gym.registration import MULTI_DOMAIN_ID
 from envtune_gym.training.examples import WorkedExamples
 from envtune_gym.wrappers import AugmentedFeedbackWrapper
@@ -102,9 +102,11 @@ class Args:
     max_domains: int = 2
     """only tasks that involve at most so many domains: the tools of more take thousands of tokens to describe"""
     action_format: Format = "tool_call"
-    """how calls are written; this and the next two as in the settings of the run that goes on from the model"""
+    """how calls are written; this and the next three as in the settings of the run that goes on from the model"""
     tool_docs: DocStyle = "compact"
     """tool documentation in the prompt: compact, a line a tool, or full, its JSON schema"""
+    tool_role: ToolRole = "auto"
+    """the role in which tool results are shown: auto, tool or user"""
     examples: bool = False
     """put worked examples into the prompt"""
     mistakes: float = 0.5
@@ -287,7 +289,7 @@ def _written(message: str, action_format: Format) -> str:
 
 def tokenised(made: Sequence[Demonstration], tokenizer: PreTrainedTokenizerBase, args: Args, bars: Progress) -> Rows:
     """Play trajectories, and return them as tokens."""
-    template = ChatTemplate(tokenizer)
+    template = ChatTemplate(tokenizer, args.tool_role)
     tasks = [demonstration.task for demonstration in made]
     prompt = (args.action_format, args.tool_docs, args.examples)
     envs = {feedback: make_env(tasks, feedback, *prompt) for feedback in {one.feedback for one in made}}

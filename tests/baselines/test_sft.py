@@ -155,3 +155,9 @@ def test_a_model_learns_its_trajectories(sft, tokenizer, rows, tmp_path):  # noq
     with sft.progress_bars(Console(quiet=True)) as bars:
         done = sft.fine_tune(tiny_model(tokenizer), tokenizer, sft.Rows(tokens), args, bars)
     assert done["losses"][-1] < done["losses"][0]
+
+
+@pytest.mark.parametrize("role", ["tool", "user"])
+def test_results_are_shown_in_the_role_that_is_asked_for(sft, tokenizer, rows, role):  # noqa: F811
+    _, [row, *_] = rows(arguments(sft, mistakes=0.0, tool_role=role))
+    assert ("<|im_start|>tool\n" in tokenizer.decode(row["input_ids"])) == (role == "tool")
