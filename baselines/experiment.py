@@ -104,11 +104,12 @@ def _run_all(experiment: Experiment, methods: list[str], args: Args) -> None:
     """Run all cells that are not done: the warm starts first, from which the others begin.
 
     Raises:
-        ConfigurationError: If a cell has failed; the others have run.
+        ConfigurationError: If a cell has failed, while the others have run, or the directory is another experiment's.
     """
     from experiment_jobs import Job, run_jobs
 
     out, console = Path(args.out), Console(stderr=True)
+    experiment.keep(out)
     console.print(experiment.make_tasks(out), highlight=False)
     failed: list[str] = []
     for names in ([WARM_START], methods):

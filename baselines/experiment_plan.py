@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +20,8 @@ from envtune_gym.training.settings import Settings, TaskSettings
 
 TASKS = "tasks"
 """The directory of the task sets, in that of the experiment."""
+KEPT = "experiment.json"
+"""What the experiment was when its first cell began."""
 
 
 class _Part(BaseModel):
@@ -104,6 +107,25 @@ class Experiment(_Part):
             raise ConfigurationError(f"unknown method {name!r}; known: {', '.join(self.methods)}")
         return self.methods[name]
 
+    def keep(self, out: Path) -> None:
+        """Write down what this experiment is, so that cells of another one do not come to stand beside its own.
+
+        Methods may be added later, for they do not concern the others.
+
+        Raises:
+            ConfigurationError: If the directory holds cells of an experiment that differs.
+        """
+        file, now = out / KEPT, self.model_dump(mode="json")
+        before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else now
+        both = now["methods"].keys() & before["methods"].keys()
+        parts = [*_COMMON, *(f"methods.{name}" for name in sorted(both))]
+        changed = [part for part in parts if _part(before, part) != _part(now, part)]
+        if changed:
+            raise ConfigurationError(f"{out} holds cells of an experiment with other {changed[0]}; give another --out")
+        out.mkdir(parents=True, exist_ok=True)
+        known = {**now, "methods": before["methods"] | now["methods"]}
+        file.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
     def make_tasks(self, out: Path) -> str:
         """Write the task sets that are not there yet, and return a line that says how many tasks they have."""
         sizes = []
@@ -140,6 +162,15 @@ class Experiment(_Part):
                 for key, one in value.items()
             }
         return [self._with_files(one, out) for one in value] if isinstance(value, list) else value
+
+
+_COMMON = ("tasks", "warm_start", "presets", "settings")
+"""What all cells have in common."""
+
+
+def _part(content: dict[str, Any], path: str) -> Any:
+    name, _, method = path.partition(".")
+    return content[name][method] if method else content[name]
 
 
 def _file(out: Path, name: str) -> str:

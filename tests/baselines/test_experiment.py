@@ -157,6 +157,29 @@ def test_what_makes_no_experiment_is_named(changes, said, read):
         read(**changes)
 
 
+def test_methods_may_be_added_to_what_has_begun(read, tmp_path):
+    read().keep(tmp_path)
+    more = {**EXPERIMENT["methods"], "other": {"stages": [{"name": "x"}]}}
+    read(methods=more).keep(tmp_path)
+    read().keep(tmp_path)  # with fewer again
+    read(methods=more).keep(tmp_path)
+
+
+@pytest.mark.parametrize("part", ["settings", "tasks", "methods.direct", "methods.other"])
+def test_a_directory_is_of_one_experiment(read, tmp_path, part):
+    other = {**EXPERIMENT["methods"], "other": {"stages": [{"name": "x"}]}}
+    read(methods=other).keep(tmp_path)
+    changes = {
+        "settings": {"settings": {**EXPERIMENT["settings"], "batches": 77}, "methods": other},
+        "tasks": {"tasks": {**EXPERIMENT["tasks"], "more": {"split": "train", "number": 3}}, "methods": other},
+        "methods.direct": {"methods": {**other, "direct": {"stages": [{"name": "y"}]}}},
+        "methods.other": {"methods": {**other, "other": {"stages": [{"name": "y"}]}}},
+    }
+    read().keep(tmp_path)
+    with pytest.raises(ConfigurationError, match=f"other {part}; give another --out"):
+        read(**changes[part]).keep(tmp_path)
+
+
 def test_the_outcome_of_a_task_is_its_mean_over_seeds(cells, report):
     """With direct, the two tasks of scenario 0 come to 1 and 0.5, those of scenario 1 to 0."""
     tables, results = report()
