@@ -2,16 +2,24 @@ r"""How many tokens a second do the generation engines draw? All in one run, on 
 
 Each engine draws `--new-tokens` tokens for each of `--prompts` prompts, which stand in groups of `--group` equal ones
 as in GRPO; nothing ends early. With `--turns`, each prompt grows into a conversation: by the reply and by `--added`
-tokens of an environment a turn. The first run warms up (kernels, graphs, compilation) and is stated apart; the best of
-the other runs counts, prefill included. `graph, forgetful` reads all conversations anew in each turn.
+tokens of an environment a turn. Every run has prompts of its own, as long as those of the others, so that no engine
+knows them from the run before. The best run after the first counts, prefill included. Start-up is stated apart: the
+seconds in which an engine is made, and those that its first run takes more than the best (kernels, graphs,
+compilation). What an engine is worth is its speed divided by that of eager `generate` at the same batch size.
+
+Engines: `generate` is transformers' own, `generate-static` the same with its compiled static cache, the others are this
+package's; `graph-forgetful` reads all conversations anew in each turn, and `vllm` is left out where vLLM is missing.
+The exit code is 1 if a bar is missed or an engine fails.
 
 With `--check` nothing is timed. The graph engine plays growing conversations, some of which end, in changing order,
 with the weights changed before the last turn; the log-probabilities of its tokens must be as near to those of a plain
 forward pass in full precision as those of a plain forward pass in the engine's precision are.
 
 Examples:
-  python benchmarks/generation_speed.py --bf16
-  python benchmarks/generation_speed.py --bf16 --prompts 256 --shortest 800 --longest 800 --turns 4 --batches 256
+  python benchmarks/generation_speed.py --bf16 --out runs/speed
+  python benchmarks/generation_speed.py --bf16 --engines generate graph graph-forgetful --prompts 256 --shortest 800 \
+    --longest 800 --turns 4 --batches 256
+  python benchmarks/generation_speed.py --bf16 --batches 256 --shortest 16 --longest 16 --bars graph=8
   python benchmarks/generation_speed.py --bf16 --check --prompts 64 --group 4 --turns 4
   python benchmarks/generation_speed.py --prompts 4 --group 2 --shortest 20 --longest 40 --new-tokens 4 --batches 4
 """
@@ -20,23 +28,44 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
+import gc
 import random
+import sys
 import time
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from speed_report import Columns, device_name, report
 
+from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import TransformersEngine
 from envtune_gym.integrations.graph_engine import GraphEngine
 from envtune_gym.integrations.models import SMOLLM2, load_model
+from envtune_gym.integrations.vllm_engine import VllmEngine
 
 Run = Callable[[list[list[int]]], list[list[int]]]
 """Draws a reply to each prompt."""
 
-NO_END = -1  # no token ends a reply: every engine draws the same number
+NO_END: frozenset[int] = frozenset()  # no token ends a reply: every engine draws the same number
+FIRST_TOKEN = 100  # what is below may be special
+
+ENGINES = ("generate", "generate-static", "transformers", "graph", "graph-forgetful", "vllm")
+"""In the order in which they are measured; the first is what the others are compared with."""
+DEFAULT_ENGINES = ("generate", "transformers", "graph", "vllm")
+BARS = {"graph": 3.0, "vllm": 4.0}
+"""How many times as fast as eager `generate` an engine must be."""
+
+COLUMNS: Columns = {
+    "engine": ("engine", ""),
+    "batch": ("batch", "d"),
+    "tokens/s": ("tokens_per_second", ",.0f"),
+    "x generate": ("times_generate", ".1f"),
+    "made in, s": ("making_seconds", ".1f"),
+    "first run, s more": ("first_run_seconds", ".1f"),
+}
 
 
 def eager_generate(model: Any, new_tokens: int, batch: int, **options: Any) -> Run:
@@ -55,7 +84,6 @@ def eager_generate(model: Any, new_tokens: int, batch: int, **options: Any) -> R
                     attention_mask=mask,
                     do_sample=True,
                     top_k=0,
-                    min_new_tokens=new_tokens,
                     max_new_tokens=new_tokens,
                     **options,
                 )
@@ -76,67 +104,172 @@ def with_engine(engine: Any, new_tokens: int, *, forgetful: bool = False) -> Run
     return run
 
 
-def make_prompts(args: argparse.Namespace, vocabulary: int) -> list[list[int]]:
-    """Return prompts of random tokens: groups of equal ones, of lengths between the two bounds."""
-    rng = random.Random(args.seed)
+def load_unending(name: str) -> Any:
+    """Load a model for which no token ends a reply."""
+    model, _ = load_model(name)
+    model.config.eos_token_id = model.generation_config.eos_token_id = None
+    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+
+def make_prompts(args: argparse.Namespace, vocabulary: int, run: int = 0) -> list[list[int]]:
+    """Return prompts of random tokens: groups of equal ones, of lengths between the two bounds.
+
+    Args:
+        args: The arguments of the command line.
+        vocabulary: Number of tokens.
+        run: Prompts of other runs have the same lengths, and other tokens.
+    """
+    lengths, tokens = random.Random(args.seed), random.Random(f"{args.seed} {run}")
     prompts: list[list[int]] = []
     for _ in range(args.prompts // args.group):
-        length = rng.randint(args.shortest, args.longest)
-        prompts += [[rng.randrange(100, vocabulary) for _ in range(length)]] * args.group
+        length = lengths.randint(args.shortest, args.longest)
+        prompts += [[tokens.randrange(FIRST_TOKEN, vocabulary) for _ in range(length)]] * args.group
     return prompts
 
 
-def converse(run: Run, prompts: list[list[int]], args: argparse.Namespace) -> int:
+def converse(run: Run, prompts: list[list[int]], args: argparse.Namespace, vocabulary: int) -> int:
     """Let conversations grow by some turns; return the number of tokens drawn."""
     rng = random.Random(args.seed)
     drawn = 0
     for _ in range(args.turns):
         replies = run(prompts)
         drawn += sum(map(len, replies))
-        prompts = grown(prompts, replies, args.added, rng)
+        prompts = grown(prompts, replies, args.added, rng, vocabulary)
     return drawn
 
 
-def grown(prompts: list[list[int]], replies: list[list[int]], added: int, rng: random.Random) -> list[list[int]]:
+def grown(
+    prompts: list[list[int]], replies: list[list[int]], added: int, rng: random.Random, vocabulary: int
+) -> list[list[int]]:
     """Return conversations with their replies and what an environment might have said to them."""
     return [
-        [*prompt, *reply, *(rng.randrange(100, 1000) for _ in range(added))]
+        [*prompt, *reply, *(rng.randrange(FIRST_TOKEN, vocabulary) for _ in range(added))]
         for prompt, reply in zip(prompts, replies, strict=True)
     ]
 
 
-def measure(run: Run, prompts: list[list[int]], args: argparse.Namespace) -> tuple[float, float]:
-    """Return tokens a second, and the seconds that the first run took more than the best."""
+def makers(args: argparse.Namespace, model: Any, batch: int) -> dict[str, Callable[[], Run]]:
+    """Return what makes each engine, by its name.
+
+    Args:
+        args: The arguments of the command line.
+        model: The model in full precision; some engines have their own way to lower it.
+        batch: Rows drawn together.
+    """
+    dtype = torch.bfloat16 if args.bf16 else model.dtype
+    new_tokens = args.new_tokens
+
+    def lowered() -> Any:
+        return model if dtype == model.dtype else copy.deepcopy(model).to(dtype)
+
+    def graph() -> Any:
+        return GraphEngine(model, NO_END, batch_size=batch, dtype=dtype)
+
+    return {
+        "generate": lambda: eager_generate(lowered(), new_tokens, batch),
+        "generate-static": lambda: eager_generate(lowered(), new_tokens, batch, cache_implementation="static"),
+        "transformers": lambda: with_engine(TransformersEngine(lowered(), NO_END, 1.0, batch), new_tokens),
+        "graph": lambda: with_engine(graph(), new_tokens),
+        "graph-forgetful": lambda: with_engine(graph(), new_tokens, forgetful=True),
+        "vllm": lambda: with_engine(VllmEngine(model, NO_END, 1.0, batch, dtype), new_tokens),
+    }
+
+
+def measure(make: Callable[[], Run], args: argparse.Namespace, vocabulary: int) -> dict[str, float]:
+    """Return tokens a second in the best run, and the seconds of the start-up in its two parts."""
+    began = time.perf_counter()
+    run = make()
+    _finish()
+    making = time.perf_counter() - began
     seconds = []
     drawn = 0
-    for _ in range(args.repeats + 1):
+    for number in range(args.repeats + 1):
+        prompts = make_prompts(args, vocabulary, number)
         began = time.perf_counter()
-        drawn = converse(run, prompts, args)
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
+        drawn = converse(run, prompts, args, vocabulary)
+        _finish()
         seconds.append(time.perf_counter() - began)
     best = min(seconds[1:])
-    return drawn / best, max(0.0, seconds[0] - best)
+    return {
+        "tokens_per_second": drawn / best,
+        "making_seconds": making,
+        "first_run_seconds": max(0.0, seconds[0] - best),
+    }
 
 
-def runs(args: argparse.Namespace, model: Any) -> list[tuple[str, int, Run]]:
-    """Return the engines to compare, each with its batch size."""
-    dtype = torch.bfloat16 if args.bf16 else None
-    other = model if dtype is None else load_model(args.model)[0].to(model.device, dtype)
-    made: list[tuple[str, int, Run]] = []
+def _finish() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def with_ratios(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with how many times as fast as eager `generate` at their batch size they are; None: not known."""
+    eager = {row["batch"]: row["tokens_per_second"] for row in rows if row["engine"] == ENGINES[0]}
+    return [
+        {**row, "times_generate": row["tokens_per_second"] / eager[row["batch"]] if row["batch"] in eager else None}
+        for row in rows
+    ]
+
+
+def held(rows: Sequence[Mapping[str, Any]], bars: Mapping[str, float]) -> dict[str, bool]:
+    """Return for each engine that has a bar and was compared whether it meets it at every batch size."""
+    found: dict[str, bool] = {}
+    for row in rows:
+        name, ratio = row["engine"], row["times_generate"]
+        if name in bars and ratio is not None:
+            found[name] = found.get(name, True) and ratio >= bars[name]
+    return found
+
+
+def measure_all(args: argparse.Namespace, model: Any) -> tuple[list[dict[str, Any]], int]:
+    """Measure the engines one after another; print and write each row at once.
+
+    Returns:
+        The rows, and how many engines failed.
+    """
+    rows: list[dict[str, Any]] = []
+    failed = 0
     for batch in args.batches:
-        made.append(("generate", batch, eager_generate(other, args.new_tokens, batch)))
-        if args.static:
-            static = eager_generate(other, args.new_tokens, batch, cache_implementation="static")
-            made.append(("generate, static cache", batch, static))
-        made.append(
-            ("transformers", batch, with_engine(TransformersEngine(other, {NO_END}, 1.0, batch), args.new_tokens))
-        )
-        graph = GraphEngine(model, {NO_END}, batch_size=batch, dtype=dtype)
-        made.append(("graph", batch, with_engine(graph, args.new_tokens)))
-        if args.turns > 1:
-            made.append(("graph, forgetful", batch, with_engine(graph, args.new_tokens, forgetful=True)))
-    return made
+        for name in sorted(args.engines, key=ENGINES.index):
+            try:
+                figures = measure(makers(args, model, batch)[name], args, model.config.vocab_size)
+            except ConfigurationError as error:  # vLLM is not installed, or the model is of another kind
+                print(f"{name:15} batch {batch:4}: left out: {error}", flush=True)
+                continue
+            except Exception as error:  # a benchmark of many engines goes on with the next
+                failed += 1
+                print(f"{name:15} batch {batch:4}: failed: {type(error).__name__}", flush=True)
+                traceback.print_exc()
+                continue
+            finally:
+                gc.collect()
+                torch.cuda.empty_cache()
+            rows = with_ratios([*rows, {"engine": name, "batch": batch, **figures}])
+            print(said(rows[-1]), flush=True)
+            report(args.out, "generation_speed", args, COLUMNS, rows)
+    return rows, failed
+
+
+def said(row: Mapping[str, Any]) -> str:
+    """Return a row as a line."""
+    ratio = row["times_generate"]
+    return (
+        f"{row['engine']:15} batch {row['batch']:4}: {row['tokens_per_second']:9,.0f} tokens/s"
+        + ("" if ratio is None else f", {ratio:5.1f} x generate")
+        + f", start-up {row['making_seconds']:.1f} + {row['first_run_seconds']:.1f} s"
+    )
+
+
+def bar(text: str) -> tuple[str, float]:
+    """Read `engine=times`.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    name, _, times = text.partition("=")
+    if name not in ENGINES:
+        raise ValueError(name)
+    return name, float(times)
 
 
 def log_probabilities(model: Any, prompt: list[int], reply: list[int]) -> torch.Tensor:
@@ -154,7 +287,7 @@ def check(args: argparse.Namespace, model: Any, prompts: list[list[int]]) -> Non
         SystemExit: If its log-probabilities are farther off than its precision explains.
     """
     dtype = torch.bfloat16 if args.bf16 else model.dtype
-    engine = GraphEngine(model, {NO_END}, batch_size=args.batches[0], dtype=dtype)
+    engine = GraphEngine(model, NO_END, batch_size=args.batches[0], dtype=dtype)
     rng = random.Random(args.seed)
     torch.manual_seed(args.seed)
     wrong = False
@@ -177,15 +310,15 @@ def check(args: argparse.Namespace, model: Any, prompts: list[list[int]]) -> Non
             f"turn {turn + 1}, {len(prompts)} rows: off by {mine.mean():.5f} on average, {mine.max():.4f} at most; "
             f"plain forward pass {plain.mean():.5f}, {plain.max():.4f}: {'good' if within else 'WRONG'}"
         )
-        prompts = grown(prompts, [reply.ids for reply in replies], args.added, rng)
+        prompts = grown(prompts, [reply.ids for reply in replies], args.added, rng, model.config.vocab_size)
         rng.shuffle(prompts)
         prompts = prompts[: -max(1, len(prompts) // 8)] or prompts
     if wrong:
         raise SystemExit("the graph engine computes something else than the model")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure as the command line says."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure as the command line says; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=SMOLLM2, help="a model directory, or the small model")
     parser.add_argument("--prompts", type=int, default=512, help="number of prompts")
@@ -198,42 +331,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--check", action="store_true", help="compare log-probabilities with a plain forward pass")
     parser.add_argument("--batches", type=int, nargs="+", default=[128, 512], help="batch sizes")
     parser.add_argument("--repeats", type=int, default=2, help="runs after the first")
-    parser.add_argument("--static", action="store_true", help="also generate() with its compiled static cache")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=DEFAULT_ENGINES, help="what to measure")
+    bars = [f"{name}={times:g}" for name, times in BARS.items()]
+    parser.add_argument("--bars", type=bar, nargs="*", default=list(map(bar, bars)), help=f"default: {' '.join(bars)}")
     parser.add_argument("--bf16", action="store_true", help="compute in bfloat16")
     parser.add_argument("--seed", type=int, default=0, help="seed of the prompts")
-    parser.add_argument("--out", type=Path, help="write the figures there as JSON")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the table and the figures there")
     args = parser.parse_args(arguments)
-    model, _ = load_model(args.model)
-    model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-    prompts = make_prompts(args, model.config.vocab_size)
-    card = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+    model = load_unending(args.model)
     print(
-        f"{card}, torch {torch.__version__}: {len(prompts)} prompts, {args.turns} turns of {args.new_tokens} new tokens"
+        f"{device_name()}, torch {torch.__version__}: {args.prompts} prompts, "
+        f"{args.turns} turns of {args.new_tokens} new tokens",
+        flush=True,
     )
     if args.check:
-        check(args, model, prompts)
-        return
-    rows: list[dict[str, Any]] = []
-    for name, batch, run in runs(args, model):
-        try:
-            speed, start_up = measure(run, prompts, args)
-        except torch.OutOfMemoryError:
-            print(f"{name:24} batch {batch:4}: out of memory")
-            torch.cuda.empty_cache()
-            continue
-        first = next((row["tokens_per_second"] for row in rows if row["engine"] == "generate"), speed)
-        rows.append({"engine": name, "batch": batch, "tokens_per_second": speed, "start_up_seconds": start_up})
-        print(
-            f"{name:24} batch {batch:4}: {speed:9,.0f} tokens/s, {speed / first:5.1f} x generate, "
-            f"start-up {start_up:.1f} s"
-        )
-    if args.out:
-        args.out.write_text(
-            json.dumps(
-                {"device": card, "arguments": {k: str(v) for k, v in vars(args).items()}, "rows": rows}, indent=2
-            )
-        )
+        check(args, model, make_prompts(args, model.config.vocab_size))
+        return 0
+    rows, failed = measure_all(args, model)
+    verdicts = held(rows, dict(args.bars))
+    for name, times in args.bars:
+        verdict = {True: "met", False: "MISSED", None: "not measured"}[verdicts.get(name)]
+        print(f"bar: {name} at least {times:g} x generate at every batch size: {verdict}")
+    return 0 if all(verdicts.values()) and not failed else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -15,13 +15,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd.function import once_differentiable
 
 from envtune_gym.integrations.engine import cache_argument
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["Scores", "can_share", "score_plainly", "score_sharing"]
+__all__ = ["Scores", "can_share", "picked", "score_plainly", "score_sharing"]
 
 Scores = tuple[torch.Tensor, torch.Tensor]
 """Log-probabilities and entropies, [rows, keep]; what they are at padding has no meaning."""
@@ -83,7 +84,8 @@ def score_sharing(model: Model, bare: PreTrainedModel, ids: torch.Tensor, mask: 
     cache = _kept_keys()
     name = cache_argument(bare)
     model(input_ids=read, labels=torch.full_like(read, _IGNORED), fused_lm_head=True, **{name: cache})
-    cache.batch_select_indices(group)
+    for layer in cache.layers:
+        layer.keys, layer.values = picked(layer.keys, group), picked(layer.values, group)
 
     # The last token of the prompt and the completion, which see what is known of their own prompt.
     written = mask[:, width:].sum(1, keepdim=True)
@@ -102,6 +104,33 @@ def score_sharing(model: Model, bare: PreTrainedModel, ids: torch.Tensor, mask: 
     )
     short = (0, keep - output.log_probs.shape[1])
     return torch.nn.functional.pad(output.log_probs, short), torch.nn.functional.pad(_entropy(output), short)
+
+
+def picked(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Return `values[places]`, in which each value may occur many times.
+
+    The gradient of a value is the sum over its occurrences. Here it is a product of matrices, which reads each of them
+    once; torch's own adds them to the value one by one.
+    """
+    chosen: torch.Tensor = _Picked.apply(values, places)
+    return chosen
+
+
+class _Picked(torch.autograd.Function):  # type: ignore[misc]  # torch is Any to mypy (pyproject.toml)
+    @staticmethod
+    def forward(context: Any, values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        context.save_for_backward(places)
+        context.number = len(values)
+        return values.index_select(0, places)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(context: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        (places,) = context.saved_tensors
+        occurs = places == torch.arange(context.number, device=places.device)[:, None]
+        # In the gradient's own precision, whose products are summed up in float32 at least.
+        summed = occurs.to(gradient.dtype) @ gradient.flatten(1)
+        return summed.view(context.number, *gradient.shape[1:]), None
 
 
 def _entropy(output: Any) -> torch.Tensor:
