@@ -56,6 +56,7 @@ from envtune_gym.integrations.models import SMOLLM2, load_model
 from envtune_gym.integrations.tokens import ChatTemplate, Conversation, ToolRole
 from envtune_gym.registration import MULTI_DOMAIN_ID
 from envtune_gym.training.examples import WorkedExamples
+from envtune_gym.training.processes import on_one_gpu
 from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
 if TYPE_CHECKING:
@@ -352,7 +353,7 @@ def trainer_config(args: Args) -> SFTConfig:
     accumulation, rest = divmod(args.batch, args.micro_batch)
     if rest or not accumulation:
         raise ConfigurationError("batch must be a multiple of micro_batch")
-    return SFTConfig(
+    config = SFTConfig(
         output_dir=args.out,
         seed=args.seed,
         max_steps=args.steps,
@@ -373,6 +374,7 @@ def trainer_config(args: Args) -> SFTConfig:
         report_to="none",
         disable_tqdm=True,
     )
+    return on_one_gpu(config)
 
 
 def training_tasks(args: Args) -> TaskSet:

@@ -41,7 +41,7 @@ from envtune_gym.training.evaluation import (
 )
 from envtune_gym.training.layers import file_layers, make_settings, to_yaml
 from envtune_gym.training.log import SETTINGS_FILE, RunLog
-from envtune_gym.training.processes import Processes, on_cpu, with_fsdp
+from envtune_gym.training.processes import Processes, on_cpu, on_one_gpu, with_fsdp
 from envtune_gym.training.samples import SampleRollouts
 from envtune_gym.training.settings import LoraSettings, Settings, StageSettings
 from envtune_gym.training.stages import Stages
@@ -263,7 +263,7 @@ def _trainer_config(settings: Settings, processes: int = 1) -> GRPOConfig:
     """Return TRL's configuration for one of several processes that share each batch."""
     passes = settings.groups * settings.group_size // (settings.micro_batch * processes)
     longest = [stage.max_completion_tokens or settings.max_completion_tokens for stage in settings.stages]
-    return GRPOConfig(
+    config = GRPOConfig(
         output_dir=settings.out,
         seed=settings.seed,
         max_steps=settings.batches * settings.updates_per_batch,
@@ -295,6 +295,7 @@ def _trainer_config(settings: Settings, processes: int = 1) -> GRPOConfig:
         report_to=list(settings.report_to) or "none",
         disable_tqdm=True,
     )
+    return on_one_gpu(config)
 
 
 def _lora_config(lora: LoraSettings) -> Any:

@@ -8,15 +8,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list, gather_object
 
-__all__ = ["Processes", "on_cpu", "with_fsdp"]
+if TYPE_CHECKING:
+    from transformers import TrainingArguments
+
+__all__ = ["Processes", "on_cpu", "on_one_gpu", "with_fsdp"]
 
 T = TypeVar("T")
+Arguments = TypeVar("Arguments", bound="TrainingArguments")
 
 _PATIENCE = timedelta(hours=2)
 """How long one waits for another. Episodes differ in length, and a validation is long."""
@@ -25,6 +29,13 @@ _PATIENCE = timedelta(hours=2)
 def on_cpu() -> bool:
     """Tell whether to train on the CPU: there is no GPU, or the launcher says so."""
     return not torch.cuda.is_available() or _is_set("ACCELERATE_USE_CPU")
+
+
+def on_one_gpu(arguments: Arguments) -> Arguments:
+    """Keep a trainer to one GPU a process; it would split micro-batches over all that it sees (DataParallel)."""
+    if arguments.n_gpu > 1:
+        arguments._n_gpu = 1
+    return arguments
 
 
 def with_fsdp() -> bool:

@@ -15,7 +15,7 @@ import gymnasium as gym
 import torch
 from accelerate.commands.config.config_args import load_config_from_file
 from integrations.helpers import Script, tiny_model
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, TrainingArguments
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.evaluation.run_logs import group_runs, read_run
@@ -24,7 +24,7 @@ from envtune_gym.integrations.sharding import check_sharding
 from envtune_gym.integrations.tokens import ChatTemplate
 from envtune_gym.registration import MULTI_DOMAIN_ID
 from envtune_gym.training import grpo
-from envtune_gym.training.processes import Processes
+from envtune_gym.training.processes import Processes, on_one_gpu
 from envtune_gym.training.trainer import STATE_FILE
 
 from .conftest import TASKS, teach
@@ -279,3 +279,10 @@ def test_runs_in_one_and_in_two_processes_are_no_seeds_of_one_kind(out, alone, t
     (single / "updates.jsonl").write_text("".join(json.dumps(update) + "\n" for update in alone["updates"]))
     groups = group_runs([two, read_run(single), read_run(again)])
     assert [[run.path.name for run in group.runs] for group in groups] == [["scripted", "again"], ["single"]]
+
+
+def test_a_process_takes_one_gpu_of_several(tmp_path):
+    arguments = TrainingArguments(str(tmp_path), use_cpu=True)
+    arguments._n_gpu = 4  # as transformers finds them
+    assert on_one_gpu(arguments).n_gpu == 1
+    assert on_one_gpu(TrainingArguments(str(tmp_path), use_cpu=True)).n_gpu == 0
