@@ -1,32 +1,32 @@
 r"""PPO of Stable-Baselines3, or MaskablePPO of sb3-contrib, learns generated tasks by choosing among candidate calls.
 
 The agent sees numbers (`FeaturizeWrapper`) and picks a call (`CandidateActionWrapper`), as docs/classical.md explains.
-It learns a family of generated tasks of one domain, requests that take three calls or more, and plays tasks
-of other scenarios without hints or curriculum after every so many steps; its progress there is compared with the
-oracle's.
+It learns a family of generated tasks of one domain, requests that take three calls or more, and plays tasks of other
+scenarios without hints or curriculum after every so many steps; its progress there is compared with the oracle's. An
+episode pays only if the agent itself ends it, by answering, within so many steps. A run ends when it has learnt.
 
-Variants: "plain" learns the family from the benchmark's own results, "feedback" sees hints in the features of the
-latest result, "curriculum" begins with requests of one call and goes on to two, "both" has both.
+Variants, all under the same reward: "plain" learns the family from the benchmark's own results, "feedback" sees hints
+in the features of the latest result, "curriculum" begins with requests of one call and goes on to two, "both" has both,
+and "mixed" has the tasks of the curriculum in no order.
 
 Examples:
   One run, with its curve as curve.json and curve.png:
     python baselines/ppo.py --out runs/ppo
 
   The comparison, over five seeds:
-    python baselines/ppo.py --variants plain curriculum --seeds 0 1 2 3 4 --out runs/ppo
+    python baselines/ppo.py --variants plain curriculum --seeds 0 1 2 3 4 --steps 40000 --out runs/ppo
 
-  Without masks, and with more candidates:
-    python baselines/ppo.py --algo ppo --candidates 32
+  Without masks, and with fewer candidates:
+    python baselines/ppo.py --algo ppo --candidates 16
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,16 +35,14 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import torch
-from ppo_results import TARGET, draw, summary
+from ppo_policy import MaskableScoringPolicy, ScoringPolicy
+from ppo_results import TARGET, is_learnt, write
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv
-from torch import nn
 
 from envtune_gym import Task, TaskSet, load_tasks
 from envtune_gym.callsyntax import parse_call
@@ -59,9 +57,10 @@ from envtune_gym.wrappers import (
     FeaturizeWrapper,
     ProgressRewardWrapper,
 )
-from envtune_gym.wrappers.featurize import FLAGS, FeatureLayout
 
-VARIANTS = ("plain", "feedback", "curriculum", "both")
+VARIANTS = ("plain", "feedback", "curriculum", "both", "mixed")
+STAGED = ("curriculum", "both")
+HINTED = ("feedback", "both")
 WINDOW, ADVANCE_AT = 100, 0.3
 """A stage of the curriculum ends when this share of so many training episodes is solved."""
 
@@ -72,7 +71,7 @@ class Args:
 
     algo: str = "maskable"
     """`maskable` or `ppo`."""
-    variant: str = "plain"
+    variant: str = "curriculum"
     """One of `VARIANTS`."""
     seed: int = 0
     steps: int = 20_000
@@ -83,10 +82,16 @@ class Args:
     """So many to measure on."""
     every: int = 1_024
     """Steps between two measurements."""
-    candidates: int = 16
+    candidates: int = 24
     text: int = 128
     """Numbers of a hashed text."""
+    episode: int = 8
+    """Steps after which an episode is over, unpaid."""
     envs: int = 8
+    entropy: float = 0.01
+    """Weight of the policy's entropy in the loss."""
+    normalize: bool = True
+    """Whether PPO brings the advantages of a batch to mean 0 and deviation 1."""
 
 
 # ---- Tasks and environments -----------------------------------------------------------------------------------------
@@ -107,7 +112,7 @@ def with_easy_ones(args: Args) -> TaskSet:
 def _requests(domain: str, candidates: int, split: str, number: int) -> tuple[TaskSet, TaskSet, TaskSet]:
     """Return requests of one call, of two and of more, as lists: made once, and not by each of the environments."""
     tasks = load_tasks("generated", domains=(domain,), difficulty=1, categories=("base",), split=split)
-    wanted = number // 3, number // 3, number
+    wanted = number // 6, number // 6, number
     found: tuple[list[Task], list[Task], list[Task]] = [], [], []
     for task in tasks[: 20 * number]:
         calls = len(task.ground_truth[0])
@@ -119,13 +124,26 @@ def _requests(domain: str, candidates: int, split: str, number: int) -> tuple[Ta
     return one, two, more
 
 
+class LimitEnds(gym.Wrapper[Any, Any, Any, Any]):
+    """Makes the step limit an end of the task.
+
+    Else SB3 would add the value of the state at the limit, as if the episode went on, and an agent that never answers
+    would look good.
+    """
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take a step."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated or truncated, False, info
+
+
 def make_env(args: Args, tasks: TaskSet, variant: str = "plain") -> FeaturizeWrapper:
     """Return the environment that an agent of a variant learns in; hints and curriculum are only there."""
     env: gym.Env[Any, Any] = gym.make(
-        MULTI_DOMAIN_ID, tasks=tasks, tool_docs="compact", max_steps_per_turn=8, disable_env_checker=True
+        MULTI_DOMAIN_ID, tasks=tasks, tool_docs="compact", max_episode_steps=args.episode, disable_env_checker=True
     )
-    level = "actionable" if variant in ("feedback", "both") else "off"
-    if variant in ("curriculum", "both"):
+    level = "actionable" if variant in HINTED else "off"
+    if variant in STAGED:
         calls = [len(task.ground_truth[0]) for task in tasks]
         one, two = (sum(number <= limit for number in calls) for limit in (1, 2))
         stages = [Stage("one call", feedback=level, limit=one), Stage("two calls", feedback=level, limit=two)]
@@ -133,77 +151,7 @@ def make_env(args: Args, tasks: TaskSet, variant: str = "plain") -> FeaturizeWra
         env = CurriculumWrapper(env, stages)
     else:
         env = ProgressRewardWrapper(AugmentedFeedbackWrapper(env, level))
-    return FeaturizeWrapper(CandidateActionWrapper(env, args.candidates), args.text)
-
-
-# ---- The policy: each candidate is scored by the same network -------------------------------------------------------
-
-
-class Scorer(nn.Module):
-    """Turns an observation into what a score of each candidate needs: how it fits the request and the latest result."""
-
-    def __init__(self, layout: FeatureLayout, embedded: int = 32, hidden: int = 64) -> None:
-        super().__init__()
-        self.layout = layout
-        self.embed = nn.Linear(layout.text, embedded, bias=False)
-        numbers = layout.progress.stop - layout.progress.start
-        self.rows = nn.Sequential(nn.Linear(3 * embedded + len(FLAGS) + numbers, hidden), nn.ReLU())
-        self.score = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
-        self.value = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
-
-    def read(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what is known of each row, and of all of them together."""
-        layout = self.layout
-        rows = observation[:, layout.candidates].reshape(-1, layout.rows, layout.width)
-        flags, texts = rows[..., : len(FLAGS)], self.embed(rows[..., len(FLAGS) :])
-        request = self.embed(observation[:, None, layout.request])
-        latest = self.embed(observation[:, None, layout.latest])
-        numbers = observation[:, None, layout.progress].expand(-1, layout.rows, -1)
-        hidden = self.rows(torch.cat((texts, texts * request, texts * latest, flags, numbers), dim=-1))
-        present = flags[..., :1]
-        return hidden, (hidden * present).amax(dim=1)
-
-
-class _Scores(nn.Module):
-    def __init__(self, scorer: Scorer) -> None:
-        super().__init__()
-        self.scorer = scorer
-
-    def forward(self, observation: torch.Tensor) -> torch.Tensor:
-        rows, together = self.scorer.read(observation)
-        both = torch.cat((rows, together[:, None].expand_as(rows)), dim=-1)
-        return self.scorer.score(both).squeeze(-1)
-
-
-class _Value(nn.Module):
-    def __init__(self, scorer: Scorer) -> None:
-        super().__init__()
-        self.scorer = scorer
-
-    def forward(self, observation: torch.Tensor) -> torch.Tensor:
-        return self.scorer.value(self.scorer.read(observation)[1])
-
-
-class _ScoringMixin:
-    """Puts the scorer in the place of the two linear heads of an actor-critic policy of SB3."""
-
-    def __init__(self, *args: Any, layout: FeatureLayout, **kwargs: Any) -> None:
-        self._layout = layout
-        super().__init__(*args, net_arch=[], **kwargs)
-
-    def _build(self, lr_schedule: Callable[[float], float]) -> None:
-        super()._build(lr_schedule)  # type: ignore[misc]
-        scorer = Scorer(self._layout)
-        self.action_net, self.value_net = _Scores(scorer), _Value(scorer)
-        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
-
-
-class ScoringPolicy(_ScoringMixin, ActorCriticPolicy):
-    """For PPO."""
-
-
-class MaskableScoringPolicy(_ScoringMixin, MaskableActorCriticPolicy):
-    """For MaskablePPO."""
+    return FeaturizeWrapper(CandidateActionWrapper(LimitEnds(env), args.candidates), args.text)
 
 
 # ---- Learning -------------------------------------------------------------------------------------------------------
@@ -216,8 +164,8 @@ def learn(args: Args, progress: Progress | None = None) -> dict[str, Any]:
         ConfigurationError: If no task of the domain fits.
     """
     start = time.monotonic()
-    in_course = args.variant in ("curriculum", "both")
-    train, test = with_easy_ones(args) if in_course else family(args, "train"), family(args, "test")
+    has_easy_ones = args.variant in (*STAGED, "mixed")
+    train, test = with_easy_ones(args) if has_easy_ones else family(args, "train"), family(args, "test")
     if not train or not test:
         raise ConfigurationError(f"no task of {args.domain} fits {args.candidates} candidates; raise --candidates")
     envs = DummyVecEnv([lambda: make_env(args, train, args.variant)] * args.envs)
@@ -232,17 +180,19 @@ def learn(args: Args, progress: Progress | None = None) -> dict[str, Any]:
         n_epochs=6,
         gamma=0.95,
         gae_lambda=0.9,
-        ent_coef=0.01,
+        ent_coef=args.entropy,
+        normalize_advantage=args.normalize,
         seed=args.seed,
         device="cpu",
         policy_kwargs={"layout": layout},
     )
-    meter = Meter(args, test, progress)
+    oracle = oracle_progress(args, test)
+    meter = Meter(args, test, oracle, progress)
     model.learn(args.steps, callback=meter)
     envs.close()
     return {
         **asdict(args),
-        "oracle": oracle_progress(args, test),
+        "oracle": oracle,
         "curve": meter.curve,
         "advanced_at": meter.advanced_at,
         "seconds": round(time.monotonic() - start, 1),
@@ -252,9 +202,9 @@ def learn(args: Args, progress: Progress | None = None) -> dict[str, Any]:
 class Meter(BaseCallback):
     """Measures the agent on held-out tasks, moves the curriculum on, and shows the progress."""
 
-    def __init__(self, args: Args, test: TaskSet, progress: Progress | None) -> None:
+    def __init__(self, args: Args, test: TaskSet, oracle: float, progress: Progress | None) -> None:
         super().__init__()
-        self.args, self.test, self.progress = args, test, progress
+        self.args, self.test, self.oracle, self.progress = args, test, oracle, progress
         self.curve: list[tuple[int, float]] = []
         self.advanced_at: list[int] = []
         self.solved: deque[bool] = deque(maxlen=WINDOW)
@@ -268,18 +218,19 @@ class Meter(BaseCallback):
             if done:
                 self.solved.append(info.get("success", False))
         self._advance()
-        return True
+        return not is_learnt(self.curve, self.oracle)
 
     def _on_rollout_start(self) -> None:
         if not self.curve or self.num_timesteps - self.curve[-1][0] >= self.args.every:
             self._measure()
 
     def _on_training_end(self) -> None:
-        self._measure()
+        if not is_learnt(self.curve, self.oracle):
+            self._measure()
 
     def _advance(self) -> None:
         """Go on to the next stage when enough of the last episodes of this one are solved."""
-        if self.args.variant not in ("curriculum", "both"):
+        if self.args.variant not in STAGED:
             return
         if len(self.solved) < WINDOW or np.mean(self.solved) < ADVANCE_AT:
             return
@@ -298,7 +249,7 @@ class Meter(BaseCallback):
             self.progress.update(self.bar, completed=min(self.num_timesteps, self.args.steps), description=shown)
 
 
-def _layers(env: Any) -> Any:
+def _layers(env: Any) -> Iterator[Any]:
     while isinstance(env, gym.Wrapper):
         yield env
         env = env.env
@@ -358,6 +309,8 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--held-out", type=int, default=default.held_out, help="tasks to measure on")
     parser.add_argument("--every", type=int, default=default.every, help="steps between two measurements")
     parser.add_argument("--candidates", type=int, default=default.candidates, help="candidate calls at a time")
+    parser.add_argument("--entropy", type=float, default=default.entropy, help="weight of the entropy in the loss")
+    parser.add_argument("--normalize", action=BooleanOptionalAction, default=default.normalize, help="of advantages")
     parser.add_argument("--out", type=Path, default=Path("runs/ppo"), help="folder of curve.json and curve.png")
     given = vars(parser.parse_args(words))
     out, variants, seeds = given.pop("out"), given.pop("variants"), given.pop("seeds")
@@ -371,12 +324,10 @@ def main(words: Sequence[str] | None = None) -> None:
                     runs.append(learn(Args(variant=variant, seed=seed, **given), progress))
     except EnvtuneError as error:
         sys.exit(f"error: {error}")
-    out.mkdir(parents=True, exist_ok=True)
-    figures = summary(runs)
-    (out / "curve.json").write_text(json.dumps({"summary": figures, "runs": runs}, indent=1) + "\n", encoding="utf-8")
-    draw(runs, out / "curve.png")
+    figures = write(runs, out)
     for variant, row in figures.items():
-        console.print(f"{variant}: {TARGET:.0%} of the oracle after {row['steps_to_target']} steps; last {row['last']}")
+        steps = ", ".join("not learnt" if at is None else f"{at:,}" for at in row["steps_to_target"].values())
+        console.print(f"{variant}: {TARGET:.0%} of the oracle after {steps} steps; last {row['last']}")
     console.print(f"curves: {out.resolve()}")
 
 
