@@ -46,6 +46,10 @@ EXTRAS = {
     "train": Extra(("tests/integrations/test_trl.py",), ("trl", "transformers", "torch")),
     "mcp": Extra(("tests/integrations/test_mcp_server.py",), ("mcp",)),
     "viz": Extra(("tests/evaluation/test_run_pictures.py",), ("matplotlib",)),
+    "classical": Extra(
+        ("tests/wrappers/test_featurize.py", "tests/wrappers/test_candidate_action.py"),
+        ("stable-baselines3", "sb3-contrib", "scikit-learn"),
+    ),
     "verifiers": Extra(("tests/integrations/test_verifiers_env.py",), ("verifiers", "mcp", "openai")),
     "openenv": Extra(("tests/integrations/test_openenv.py",), ("openenv", "mcp")),
     "ray": Extra(
