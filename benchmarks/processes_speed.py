@@ -78,10 +78,7 @@ def command(args: argparse.Namespace, processes: int, out: Path) -> list[str]:
 
 
 def environment(processes: int) -> dict[str, str]:
-    """Return the environment of a run, which sees one GPU a process, or none where there is none.
-
-    With several in sight of a single process, transformers would deal its batches out to all of them.
-    """
+    """Return the environment of a run, which sees one GPU a process, or none where there is none."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     found = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     if not torch.cuda.is_available():

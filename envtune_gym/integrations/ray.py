@@ -131,6 +131,7 @@ class RayExecutor:
         self._free: asyncio.Queue[_Worker | EnvtuneError] = asyncio.Queue()
         self._workers: list[_Worker] = []
         self._starting: set[asyncio.Task[None]] = set()
+        self._alone = asyncio.Semaphore(cluster_processors())  # one death may send many episodes there
         self._has_begun = False
 
     async def play(self, one: EpisodeToPlay) -> Played:
@@ -152,14 +153,15 @@ class RayExecutor:
                 if not worker.is_lost:
                     self._free.put_nowait(worker)
         for _ in range(_ALONE):
-            worker = self._new(1, num_cpus=0)  # it must not wait for a processor
-            try:
-                await self._prepare(worker)
-                return await self._ask(worker, one)
-            except RayError:
-                continue
-            finally:
-                self._end(worker)
+            async with self._alone:
+                worker = self._new(1, num_cpus=0)  # it must not wait for a processor
+                try:
+                    await self._prepare(worker)
+                    return await self._ask(worker, one)
+                except RayError:
+                    continue
+                finally:
+                    self._end(worker)
         error = RefusedRequestError(f"the Ray workers that played it died, {_TOGETHER + _ALONE} in a row")
         record = new_record(one.task, one.sample, self._run)
         record.broken = str(error)

@@ -106,7 +106,9 @@ class _Host:
             ServerError: If one process after the other dies of it.
             Exception: What the environment raises.
         """
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                life, sent = self.life, again()
             try:
                 return ray.get(sent)
             except RayTaskError as error:
@@ -114,7 +116,6 @@ class _Host:
             except RayError as error:
                 failure = error
                 self._replace(life)
-                life, sent = self.life, again()
         raise ServerError(f"the process of an environment died {_ATTEMPTS} times in a row: {first_line(failure)}")
 
     def describe(self) -> Any:

@@ -182,8 +182,8 @@ def train(
         progress.validate = validate
 
     remedy = (
-        f"in an update; lower micro_batch (now {settings.micro_batch}), set gradient_checkpointing, "
-        "or shorten the episodes (max_completion_tokens)"
+        f"in an update; lower micro_batch (now {settings.micro_batch}) and pass_tokens (now {settings.pass_tokens}), "
+        "set gradient_checkpointing, or shorten the episodes (max_completion_tokens)"
     )
     with _explained(settings, remedy):
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))

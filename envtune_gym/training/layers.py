@@ -116,7 +116,8 @@ def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, 
         old = merged.get(name)
         if isinstance(value, Mapping) and isinstance(old, (list, tuple)):
             if "source" in value and value["source"] not in map(_source, old):
-                merged[name] = [value]  # other tasks: what was said of those before does not concern them
+                merged[name] = [value]  # other tasks: what was said of those before does not concern them,
+                merged["validation"] = {key: one for key, one in merged.get("validation", {}).items() if key != "tasks"}
                 continue
             is_placed = all(str(key).isdigit() for key in value)
             merged[name] = _with_entries(name, old, value if is_placed else {"0": value})

@@ -53,7 +53,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "max_new_tokens": 2_048,
         "max_steps": 200,
     },
-    # The bundled model on a large GPU (for a smaller one lower micro_batch and rollout_batch), from a warm start: as it
+    # The bundled model on a large GPU (for a smaller one lower pass_tokens and rollout_batch), from a warm start: as it
     # comes, it solves next to nothing, and groups without spread teach nothing. Its context holds no long_context task;
     # base, which these are otherwise, has their share too. Stages 3 and 4 pay nothing for being idle: a model that
     # cannot tell yet when there is nothing to do would gain more by never calling than it loses.

@@ -213,9 +213,9 @@ class Settings(_Group):
     updates_per_batch: Count = 2
     """optimiser updates from one batch; with a single one every ratio is 1 and the clip range never acts"""
     micro_batch: Count = 4
-    """rollouts in one forward and backward pass; bounds the memory of the loss"""
+    """rollouts in one forward and backward pass; bounds the memory of the loss, unless `pass_tokens` does"""
     pass_tokens: Count | None = None
-    """score more rollouts in one pass, as long as it has no more tokens than this; null: `micro_batch` alone counts"""
+    """score more rollouts in one pass, up to so many tokens; null: `micro_batch` alone counts"""
     gradient_checkpointing: bool = True
     """compute activations twice rather than keep them; bounds the memory of the loss too"""
     bf16: bool = False
@@ -266,6 +266,8 @@ class Settings(_Group):
         passes, rest = divmod(self.groups * self.group_size, self.micro_batch)
         if rest or passes % self.updates_per_batch:
             raise ValueError("groups * group_size must be a multiple of micro_batch * updates_per_batch")
+        if self.pass_tokens is not None and (self.gradient_checkpointing or self.entropy_bonus):
+            raise ValueError("pass_tokens goes with gradient_checkpointing: false and entropy_bonus: 0")
         unending = [stage.name for stage in self.stages[:-1] if stage.batches is None]
         if unending and not self.validation.every:
             raise ValueError(f"nothing would end stage {unending[0]!r}; give it batches, or set validation.every")

@@ -49,10 +49,10 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
 
     def _scored_together(self, update: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Merge the micro-batches of an update, in all processes alike."""
-        sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled  # whose gradients need a pass at each step
-        if self.pass_tokens is None or sharded or not can_share(self._bare(self.model)):
+        if self.pass_tokens is None or self._is_sharded or not can_share(self._bare(self.model)):
             return update
-        sizes = torch.tensor(extents(update, all_rows=self._all_rows_count), device=self.accelerator.device)[None]
+        all_rows = self._all_rows_count or self.accelerator.num_processes > 1  # there they are cut, and stay
+        sizes = torch.tensor(extents(update, all_rows=all_rows), device=self.accelerator.device)[None]
         largest = self.accelerator.gather(sizes).amax(0).tolist()
         return merged(update, passes([Extent(*size) for size in largest], self.pass_tokens))
 
@@ -103,6 +103,11 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
         return logps, entropies
 
     @property
+    def _is_sharded(self) -> bool:
+        """Whether gradients need a pass over the model at each step."""
+        return bool(self.is_fsdp_enabled or self.is_deepspeed_enabled)
+
+    @property
     def _all_rows_count(self) -> bool:
         """Whether rows of groups without spread add to the loss."""
         return bool(self.beta) or self._entropy_bonus_enabled
@@ -117,7 +122,7 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
         if not len(inputs["advantages"]):
             return self._nothing(model)
         if not self._all_rows_count:
-            alone = self.accelerator.num_processes == 1
+            alone = self.accelerator.num_processes == 1 and not self._is_sharded
             is_last = (self._step + 1) % self.args.gradient_accumulation_steps == 0
             if alone and not is_last and not teaching(inputs).any():
                 return self._nothing(model)  # the last is scored in any case: a log has something of each update

@@ -30,6 +30,7 @@ def test_flags_stand_over_files_and_files_over_presets(capsys, tmp_path):
     assert (tasks["source"], tasks["split"], tasks["limit"]) == ("bfcl", "all", 9)
     assert tasks["domains"] == ["MathAPI", "TicketAPI"]
     assert (tasks["categories"], tasks["difficulty"]) == (None, None)  # those of the preset are for its own tasks
+    assert settings["validation"]["tasks"] is None
 
 
 def test_the_same_source_is_only_changed(capsys):

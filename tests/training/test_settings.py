@@ -82,6 +82,7 @@ def test_a_file_may_stand_on_presets(tmp_path):
         ("rule: {patience: 0}", "rule.patience: Input should be greater than or equal to 1"),
         ("lora: {rank: 0}", "lora.rank: Input should be greater than or equal to 1"),
         ("micro_batch: 3", "groups * group_size must be a multiple of micro_batch * updates_per_batch"),
+        ("pass_tokens: 9000", "pass_tokens goes with gradient_checkpointing: false and entropy_bonus: 0"),
         ("validation: {every: 0}", "nothing would end stage 'format'; give it batches"),
         ("preset: huge", "unknown preset 'huge'; known: paper, small, demo"),
         ("- 1", "settings are a mapping"),

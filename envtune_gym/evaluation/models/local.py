@@ -218,10 +218,10 @@ class _Writer:
 
 def _engine(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, settings: LocalSettings) -> Engine:
     from envtune_gym.integrations.engines import engine_maker
+    from envtune_gym.integrations.models import end_token_ids
 
-    ends = model.generation_config.eos_token_id if model.generation_config else None
-    end_ids = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
-    return engine_maker("auto", settings.batch_size)(model, end_ids, settings.temperature)
+    make_engine = engine_maker("auto", settings.batch_size)
+    return make_engine(model, end_token_ids(model, tokenizer), settings.temperature)
 
 
 def _check_format(action_format: ActionFormat) -> None:
