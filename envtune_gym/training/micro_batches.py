@@ -3,8 +3,7 @@
 TRL shuffles the rows of a batch before it cuts it up, and with its loss per token of the whole batch (`dapo`) the cut
 does not change the gradient of an update, but for rounding. (An entropy bonus is a mean within each micro-batch, and
 hangs on the cut, as it does with every shuffle.) It changes the cost: rows of a group share their prompt, like lengths
-need little padding, what teaches nothing needs no pass, and each pass of a small model takes the same time, whatever
-it holds, for it is the host that is busy.
+need little padding, what teaches nothing needs no pass, and fewer passes are fewer launches for a busy host.
 """
 
 from __future__ import annotations
