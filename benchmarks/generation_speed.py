@@ -38,6 +38,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from profiling import finish
 from speed_report import Columns, device_name, report
 
 from envtune_gym.errors import ConfigurationError
@@ -179,7 +180,7 @@ def measure(make: Callable[[], Run], args: argparse.Namespace, vocabulary: int) 
     """Return tokens a second in the best run, and the seconds of the start-up in its two parts."""
     began = time.perf_counter()
     run = make()
-    _finish()
+    finish()
     making = time.perf_counter() - began
     seconds = []
     drawn = 0
@@ -187,7 +188,7 @@ def measure(make: Callable[[], Run], args: argparse.Namespace, vocabulary: int) 
         prompts = make_prompts(args, vocabulary, number)
         began = time.perf_counter()
         drawn = converse(run, prompts, args, vocabulary)
-        _finish()
+        finish()
         seconds.append(time.perf_counter() - began)
     best = min(seconds[1:])
     return {
@@ -195,11 +196,6 @@ def measure(make: Callable[[], Run], args: argparse.Namespace, vocabulary: int) 
         "making_seconds": making,
         "first_run_seconds": max(0.0, seconds[0] - best),
     }
-
-
-def _finish() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
 
 
 def with_ratios(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ from unittest import mock
 
 import torch
 from datasets import Dataset
-from profiling import profiled
+from profiling import finish, profiled
 from speed_report import Columns, device_name, report
 from trl import GRPOTrainer
 
@@ -228,12 +228,6 @@ def measure(loss: Loss, micro_batches: list[Rows], repeats: int) -> dict[str, An
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9 if torch.cuda.is_available() else None,
         "gradient_norm": norm,
     }
-
-
-def finish() -> None:
-    """Wait for the GPU."""
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
 
 
 def with_ratios(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -10,10 +10,16 @@ import torch
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
-__all__ = ["described", "profiled"]
+__all__ = ["described", "finish", "profiled"]
 
 _LAUNCH, _COPY, _WAIT = "LaunchKernel", ("Memcpy", "Memset"), "Synchronize"
 """In the names of CUDA's calls."""
+
+
+def finish() -> None:
+    """Wait for the GPU."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def profiled(run: Callable[[], None], top: int) -> str:

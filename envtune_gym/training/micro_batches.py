@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-__all__ = ["Extent", "by_groups", "extents", "merged", "passes", "teaching"]
+__all__ = ["Extent", "by_groups", "chosen", "extents", "merged", "passes", "teaching"]
 
 Rows = dict[str, Any]
 """Rows as TRL has them: tensors whose first dimension is the row, and some that are about the whole batch."""
@@ -66,12 +66,12 @@ def by_groups(micro_batches: Sequence[Rows]) -> list[Rows]:
     """
     size = len(micro_batches[0]["advantages"])
     joined = _joined(micro_batches)
-    return [_chosen(joined, places) for places in _order(joined).split(size)]
+    return [chosen(joined, places) for places in _order(joined).split(size)]
 
 
 def extents(micro_batches: Sequence[Rows], *, all_rows: bool = False) -> list[Extent]:
     """Return how much there is to score in each micro-batch: rows that teach, or all of them."""
-    return [_extent(rows if all_rows else _chosen(rows, teaching(rows))) for rows in micro_batches]
+    return [_extent(rows if all_rows else chosen(rows, teaching(rows))) for rows in micro_batches]
 
 
 def passes(sizes: Sequence[Extent], tokens: int) -> list[int]:
@@ -104,7 +104,7 @@ def merged(micro_batches: Sequence[Rows], taken: Iterable[int]) -> list[Rows]:
     """
     rest = iter(micro_batches)
     full = [_joined([next(rest) for _ in range(count)]) for count in taken]
-    nothing = _chosen(micro_batches[0], slice(0))
+    nothing = chosen(micro_batches[0], slice(0))
     return [nothing] * (len(micro_batches) - len(full)) + full
 
 
@@ -141,7 +141,8 @@ def _joined(micro_batches: Sequence[Rows]) -> Rows:
     }
 
 
-def _chosen(rows: Rows, places: torch.Tensor | slice) -> Rows:
+def chosen(rows: Rows, places: torch.Tensor | slice) -> Rows:
+    """Return some of the rows, with what is about the whole batch."""
     return {name: value[places] if _is_by_row(rows, name) else value for name, value in rows.items()}
 
 

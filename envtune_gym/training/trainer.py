@@ -13,7 +13,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
 from envtune_gym.errors import TrainingError
-from envtune_gym.training.micro_batches import Extent, by_groups, extents, merged, passes, teaching
+from envtune_gym.training.micro_batches import Extent, by_groups, chosen, extents, merged, passes, teaching
 from envtune_gym.training.scoring import can_share, score_plainly, score_sharing
 
 __all__ = ["STATE_FILE", "EnvtuneTrainer", "last_checkpoint", "write_state"]
@@ -166,10 +166,7 @@ def _rows_that_teach(inputs: dict[str, Any]) -> dict[str, Any]:
     """Return the rows whose advantage is not 0, or one row if there is none: a backward pass needs something."""
     teach = teaching(inputs)
     teach[0] |= not teach.any()
-    return {
-        name: value[teach] if isinstance(value, torch.Tensor) and value.shape[:1] == teach.shape else value
-        for name, value in inputs.items()
-    }
+    return chosen(inputs, teach)
 
 
 def _cut_rows_that_do_not_teach(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -114,22 +114,21 @@ class Replies:
         key = zlib.crc32(array("q", prompt).tobytes())
         asked[key] = asked.get(key, -1) + 1
         choice = key + asked[key]
-        turn = self.tokenizer.decode(prompt).count("<|im_start|>assistant")
-        text = WRONG[choice // 4 % len(WRONG)] if choice % 4 == 0 else RIGHT[(turn - 1) % len(RIGHT)]
+        said = self.tokenizer.decode(prompt)
+        turn = said.count("<|im_start|>assistant")
+        text = WRONG[choice // 4 % len(WRONG)] if self._is_wrong(said, choice) else RIGHT[(turn - 1) % len(RIGHT)]
         ids = [*self.tokenizer.encode(text, add_special_tokens=False), self.tokenizer.eos_token_id][:limit]
         return Generated(ids, [0.0] * len(ids))
+
+    def _is_wrong(self, said, choice):
+        return choice % 4 == 0
 
 
 class Uneven(Replies):
     """Makes no mistake in some of the rooms."""
 
-    def _reply(self, prompt, limit, asked):
-        said = self.tokenizer.decode(prompt)
-        if not any(room in said for room in ("kitchen", "attic", "cellar")):
-            return super()._reply(prompt, limit, asked)
-        text = RIGHT[(said.count("<|im_start|>assistant") - 1) % len(RIGHT)]
-        ids = [*self.tokenizer.encode(text, add_special_tokens=False), self.tokenizer.eos_token_id][:limit]
-        return Generated(ids, [0.0] * len(ids))
+    def _is_wrong(self, said, choice):
+        return super()._is_wrong(said, choice) and not any(room in said for room in ("kitchen", "attic", "cellar"))
 
 
 class Watched(EnvtuneTrainer):

@@ -128,6 +128,18 @@ def test_an_update_is_that_of_trls_own_micro_batches(trainer, monkeypatch, flat,
         torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=0)
 
 
+def test_in_several_processes_a_pass_is_bounded_by_all_its_rows(trainer, monkeypatch):
+    """There, rows that teach nothing stay, as wide as the others."""
+    made = trainer(beta=0.0, entropy_bonus=0.0, updates_per_batch=1, micro_batch=2)
+    made.model.train()
+    rows = micro_batch([0.0, 0.0, 0.7, -0.7])
+    cut = [{name: v[n : n + 2] if v.ndim else v for name, v in rows.items()} for n in (0, 2)]
+    made.pass_tokens = 20  # the group that teaches has a prompt of 1 and two completions of at most 7
+    assert [len(one["advantages"]) for one in made._scored_together(cut)] == [0, 4]
+    monkeypatch.setattr(type(made.accelerator), "num_processes", 2)
+    assert [len(one["advantages"]) for one in made._scored_together(cut)] == [2, 2]
+
+
 def padded(rows, keep):
     """Rows as TRL pads them: prompts on the left, completions on the right."""
     width = max(len(prompt) for prompt, *_ in rows)
