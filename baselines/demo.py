@@ -142,7 +142,8 @@ def success(directory: str, tasks: TaskSet, settings: Settings) -> float:
         for task in tasks
     ]
     set_seed(settings.seed)
-    make_engine = engine_maker(settings.engine, settings.rollout_batch, torch.bfloat16 if settings.bf16 else None)
+    dtype = torch.bfloat16 if settings.bf16 else None
+    make_engine = engine_maker(settings.engine, settings.rollout_batch, dtype, settings.server())
     play(rollouts, make_engine(model, {template.end_id}, settings.temperature))
     return sum(rollout.record.success for rollout in rollouts) / len(rollouts)
 

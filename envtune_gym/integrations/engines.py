@@ -14,16 +14,23 @@ from envtune_gym.integrations.graph_engine import GraphEngine
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from envtune_gym.integrations.vllm_server import VllmServer
+
 __all__ = ["EngineName", "MakeEngine", "engine_maker"]
 
-EngineName = Literal["auto", "transformers", "graph", "vllm"]
+EngineName = Literal["auto", "transformers", "graph", "vllm", "vllm-server"]
 """`auto` is `graph` on a GPU for models that it knows, else `transformers`."""
 
 MakeEngine = Callable[["PreTrainedModel", Collection[int], float], Engine]
 """Returns an engine for a model, the tokens that end a reply, and a temperature."""
 
 
-def engine_maker(name: EngineName = "auto", batch_size: int = 64, dtype: torch.dtype | None = None) -> MakeEngine:
+def engine_maker(
+    name: EngineName = "auto",
+    batch_size: int = 64,
+    dtype: torch.dtype | None = None,
+    vllm_server: VllmServer | None = None,
+) -> MakeEngine:
     """Return a function that makes an engine, and goes on returning it as long as it is asked for the same.
 
     An engine may be dear: recorded graphs, a copy of the weights, a server's memory. Players that get the same
@@ -33,12 +40,15 @@ def engine_maker(name: EngineName = "auto", batch_size: int = 64, dtype: torch.d
         name: The engine.
         batch_size: Conversations for which replies are sampled together.
         dtype: What to compute in; None is the model's own.
+        vllm_server: Where the server of the engine `vllm-server` is; no other needs it.
 
     Raises:
-        ConfigurationError: If the name is unknown.
+        ConfigurationError: If the name is unknown, or the server's place is not.
     """
-    if name not in ("auto", "transformers", "graph", "vllm"):
-        raise ConfigurationError(f"unknown engine {name!r}; known: auto, transformers, graph, vllm")
+    if name not in ("auto", "transformers", "graph", "vllm", "vllm-server"):
+        raise ConfigurationError(f"unknown engine {name!r}; known: auto, transformers, graph, vllm, vllm-server")
+    if name == "vllm-server" and vllm_server is None:
+        raise ConfigurationError("the engine 'vllm-server' needs the server's url and a folder for its weights")
     made: Engine | None = None
     made_for: tuple[int, frozenset[int], float] | None = None
 
@@ -47,7 +57,7 @@ def engine_maker(name: EngineName = "auto", batch_size: int = 64, dtype: torch.d
         wanted = (id(model), frozenset(end_ids), temperature)
         if made is None or made_for != wanted:
             made = None  # its memory goes first
-            made = _make(name, model, end_ids, temperature, batch_size, dtype)
+            made = _make(name, model, end_ids, temperature, batch_size, dtype, vllm_server)
             made_for = wanted
         return made
 
@@ -61,7 +71,12 @@ def _make(
     temperature: float,
     batch_size: int,
     dtype: torch.dtype | None,
+    vllm_server: VllmServer | None,
 ) -> Engine:
+    if vllm_server is not None and name == "vllm-server":
+        from envtune_gym.integrations.vllm_server_engine import VllmServerEngine
+
+        return VllmServerEngine(model, vllm_server, end_ids, temperature, batch_size, dtype)
     if name == "vllm":
         from envtune_gym.integrations.vllm_engine import VllmEngine
 

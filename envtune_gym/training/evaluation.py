@@ -51,7 +51,8 @@ class _Pass:
 
 def evaluation_engine(settings: Settings) -> MakeEngine:
     """Return what makes the engine that the settings name, for evaluations outside of training."""
-    return engine_maker(settings.engine, settings.rollout_batch, torch.bfloat16 if settings.bf16 else None)
+    dtype = torch.bfloat16 if settings.bf16 else None
+    return engine_maker(settings.engine, settings.rollout_batch, dtype, settings.server())
 
 
 def evaluate(

@@ -12,6 +12,7 @@ from envtune_gym.calls import DocStyle
 from envtune_gym.curriculum import PAPER_STAGES, AdvanceRule, Reward, Sampling, Stage
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.feedback.levels import FeedbackLevel
+from envtune_gym.integrations.vllm_server import VllmServer
 from envtune_gym.tasks import CATEGORIES, TaskSet, load_tasks
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "StageSettings",
     "TaskSettings",
     "ValidationSettings",
+    "VllmServerSettings",
 ]
 
 Count = Annotated[int, Field(ge=1)]
@@ -166,6 +168,24 @@ class LoraSettings(_Group):
     """names of the layers to adapt"""
 
 
+class VllmServerSettings(_Group):
+    """A `vllm serve` process that samples the replies."""
+
+    url: str = "http://localhost:8000"
+    """its address"""
+    weights: str
+    """a folder of its own for the weights, written over at each update; the server sees it under the same path"""
+
+    @model_validator(mode="after")
+    def _has_meaning(self) -> Self:
+        self.server()
+        return self
+
+    def server(self) -> VllmServer:
+        """Return the server as the engine knows it."""
+        return VllmServer(self.url, self.weights)
+
+
 class Settings(_Group):
     """All that a training run is given."""
 
@@ -235,8 +255,10 @@ class Settings(_Group):
     entropy_bonus: Annotated[float, Field(ge=0)] = 0.001
     """weight of the entropy bonus"""
 
-    engine: Literal["auto", "transformers", "graph", "vllm"] = "auto"
+    engine: Literal["auto", "transformers", "graph", "vllm", "vllm-server"] = "auto"
     """what samples the replies; `auto`: `graph` on a GPU where the model allows it, else `transformers`"""
+    vllm_server: VllmServerSettings | None = None
+    """the server of the engine `vllm-server`; null: none"""
     rollout_batch: Count = 64
     """conversations sampled together; bounds the memory of sampling"""
     temperature: Annotated[float, Field(gt=0)] = 1.0
@@ -268,10 +290,16 @@ class Settings(_Group):
             raise ValueError("groups * group_size must be a multiple of micro_batch * updates_per_batch")
         if self.pass_tokens is not None and (self.gradient_checkpointing or self.entropy_bonus):
             raise ValueError("pass_tokens goes with gradient_checkpointing: false and entropy_bonus: 0")
+        if self.engine == "vllm-server" and self.vllm_server is None:
+            raise ValueError("the engine vllm-server needs vllm_server: a folder for the weights, and the server's url")
         unending = [stage.name for stage in self.stages[:-1] if stage.batches is None]
         if unending and not self.validation.every:
             raise ValueError(f"nothing would end stage {unending[0]!r}; give it batches, or set validation.every")
         return self
+
+    def server(self) -> VllmServer | None:
+        """Return the server of the engine `vllm-server`, if there is one."""
+        return None if self.vllm_server is None else self.vllm_server.server()
 
     def load_tasks(self) -> TaskSet:
         """Return the tasks to train on.
@@ -312,5 +340,6 @@ GROUPS: tuple[type[BaseModel], ...] = (
     ValidationSettings,
     EvaluationSettings,
     LoraSettings,
+    VllmServerSettings,
 )
 """All groups of settings, the whole first."""

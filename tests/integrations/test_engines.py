@@ -49,6 +49,11 @@ def test_vllm_that_is_not_installed_is_named_with_its_remedy(model):
         engine_maker("vllm")(model, {2}, 1.0)
 
 
+def test_a_server_that_nobody_named_is_asked_for():
+    with pytest.raises(ConfigurationError, match="needs the server's url and a folder"):
+        engine_maker("vllm-server")
+
+
 def test_an_unknown_name_is_refused():
     with pytest.raises(ConfigurationError, match="unknown engine 'fast'; known: auto"):
         engine_maker("fast")

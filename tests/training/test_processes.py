@@ -263,6 +263,8 @@ def test_what_cannot_be_shared_is_refused(settings, monkeypatch):
         grpo.train(settings(), TASKS, TASKS)
     with pytest.raises(ConfigurationError, match="'vllm' is for a single process"):
         grpo.train(settings(group_size=6, engine="vllm"), TASKS, TASKS)
+    with pytest.raises(ConfigurationError, match="'vllm-server' is for a single process"):
+        grpo.train(settings(group_size=6, engine="vllm-server", vllm_server={"weights": "w"}), TASKS, TASKS)
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(ConfigurationError, match="under FSDP all weights are trained"):
         grpo.train(settings(group_size=6, engine="graph"), TASKS, TASKS)
