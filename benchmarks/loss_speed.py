@@ -1,8 +1,9 @@
 r"""How long does the loss of a batch of rollouts take, forward and backward, by what is scored together?
 
 The rollouts are random tokens of the shape of a run's: groups with a prompt of their own, completions of unequal
-lengths, all of which teach. Prompts have `--prompt` tokens and completions `--completion`, a quarter or a half more or
-less. The loss is TRL's, computed by the trainer of a run with the settings of `--preset`; the optimiser takes no step.
+lengths, all of which teach; each batch has others, and so other shapes, as in a run. Prompts have `--prompt` tokens and
+completions `--completion`, a quarter or a half more or less. The loss is TRL's, computed by the trainer of a run with
+the settings of `--preset`; the optimiser takes no step.
 
 Ways of scoring:
 - `trl`: TRL's own, in micro-batches of shuffled rows;
@@ -13,7 +14,10 @@ Ways of scoring:
 
 Where prompts are shared, `--variant` says how their keys and values are picked for each row: `product`, as the package
 does it, whose gradient is a product of matrices, or `index`, plain indexing. All ways must come to the same gradient:
-its norm is stated. The best of `--repeats` batches after a first one counts.
+its norm is stated, of the last batch. The mean of `--repeats` batches after a first one counts.
+
+All ways but `trl` have the attention of a run, which spares cuDNN's plans for each new shape; with `--cudnn` they
+have, like `trl`, what PyTorch prefers.
 
 `--profile` adds, for each way, where the time of its last pass goes: operators and kernels by time on the GPU,
 operators by time on the host, and how often the host launches something and waits for it.
@@ -21,6 +25,7 @@ operators by time on the host, and how often the host launches something and wai
 Examples:
   python benchmarks/loss_speed.py --out runs/speed
   python benchmarks/loss_speed.py --ways groups passes --variant product index --profile
+  python benchmarks/loss_speed.py --ways plain passes --cudnn
   python benchmarks/loss_speed.py --ways passes --pass-tokens 20000 40000 80000 160000 --repeats 3
   python benchmarks/loss_speed.py --groups 2 --group-size 4 --micro-batch 4 --prompt 40 --completion 10 --no-bf16
 """
@@ -35,7 +40,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +52,7 @@ from profiling import finish, profiled
 from speed_report import Columns, device_name, report
 from trl import GRPOTrainer
 
+from envtune_gym.integrations.attention import for_changing_shapes
 from envtune_gym.integrations.models import SMOLLM2, load_model
 from envtune_gym.training import grpo, scoring, trainer
 from envtune_gym.training.layers import make_settings
@@ -106,9 +112,9 @@ def chosen_ways(args: argparse.Namespace) -> list[Way]:
     return found
 
 
-def make_rollouts(args: argparse.Namespace, vocabulary: int) -> Rows:
+def make_rollouts(args: argparse.Namespace, vocabulary: int, seed: int) -> Rows:
     """Return a batch of rollouts as TRL has them: prompts padded on the left, completions on the right."""
-    generator = torch.Generator().manual_seed(args.seed)
+    generator = torch.Generator().manual_seed(seed)
 
     def lengths(number: int, middle: int, spread: float) -> torch.Tensor:
         drawn = torch.rand(number, generator=generator) * 2 - 1
@@ -160,9 +166,12 @@ class Loss:
         tokenizer: Its tokenizer.
         config: TRL's configuration.
         way: What is scored together, and how.
+        attention: Makes the context of each pass, which decides on kernels of attention.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, config: Any, way: Way) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, config: Any, way: Way, attention: Callable[[], Any] = nullcontext
+    ) -> None:
         cls = GRPOTrainer if way.way == "trl" else trainer.EnvtuneTrainer
         self._trainer = cls(
             model=copy.deepcopy(model),
@@ -176,6 +185,7 @@ class Loss:
         self.model = self._trainer.accelerator.prepare_model(self._trainer.model)
         self.model.train()
         self._way = way
+        self._attention = attention
 
     def of_batch(self, micro_batches: list[Rows]) -> list[Rows]:
         """Compute the gradient of a batch; return the micro-batches that were scored."""
@@ -187,7 +197,7 @@ class Loss:
     def of_part(self, rows: Rows, *, is_last: bool = True) -> None:
         """Add the gradient of a micro-batch."""
         self._trainer._step = self._trainer.args.gradient_accumulation_steps - 1 if is_last else 0
-        with self._scored():
+        with self._scored(), self._attention():
             loss = self._trainer.compute_loss(self.model, rows)
         self._trainer.accelerator.backward(loss)
 
@@ -206,12 +216,12 @@ class Loss:
             yield
 
 
-def measure(loss: Loss, micro_batches: list[Rows], repeats: int) -> dict[str, Any]:
-    """Return the seconds of the best batch after the first, how many more that took, and what else is to be known."""
+def measure(loss: Loss, batches: Sequence[list[Rows]]) -> dict[str, Any]:
+    """Return the mean seconds of the batches after the first, how many more that took, and what else is to be known."""
     seconds: list[float] = []
     norm = 0.0
     parts: list[Rows] = []
-    for _ in range(repeats + 1):
+    for micro_batches in batches:
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
         finish()
@@ -220,11 +230,11 @@ def measure(loss: Loss, micro_batches: list[Rows], repeats: int) -> dict[str, An
         finish()
         seconds.append(time.perf_counter() - began)
         norm = loss.gradient_norm()
-    best = min(seconds[1:])
+    usual = sum(seconds[1:]) / len(seconds[1:])
     return {
         "passes": sum(len(part["advantages"]) > 0 for part in parts),
-        "seconds": best,
-        "first_seconds": max(0.0, seconds[0] - best),
+        "seconds": usual,
+        "first_seconds": max(0.0, seconds[0] - usual),
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9 if torch.cuda.is_available() else None,
         "gradient_norm": norm,
     }
@@ -245,15 +255,18 @@ def measure_all(args: argparse.Namespace) -> int:
         names = ("groups", "group_size", "micro_batch", "bf16")
         changes = {**{name: getattr(args, name) for name in names}, "out": directory}
         config = grpo._trainer_config(make_settings([*preset_layers([args.preset]), changes]))
-        rollouts = make_rollouts(args, model.config.vocab_size)
-        micro_batches = shuffled(rollouts, args.micro_batch, args.seed, config.device)
+        batches = [
+            shuffled(make_rollouts(args, model.config.vocab_size, seed), args.micro_batch, seed, config.device)
+            for seed in range(args.seed, args.seed + args.repeats + 1)
+        ]
         for way in chosen_ways(args):
             try:
-                loss = Loss(model, tokenizer, config, way)
-                rows = with_ratios([*rows, {**way._asdict(), **measure(loss, micro_batches, args.repeats)}])
+                as_it_comes = args.cudnn or way.way == "trl"
+                loss = Loss(model, tokenizer, config, way, nullcontext if as_it_comes else for_changing_shapes)
+                rows = with_ratios([*rows, {**way._asdict(), **measure(loss, batches)}])
                 print(said(way, rows[-1]), flush=True)
                 if args.profile:
-                    print(profiled(partial(loss.of_part, dealt(micro_batches, way)[-1]), args.top), flush=True)
+                    print(profiled(partial(loss.of_part, dealt(batches[-1], way)[-1]), args.top), flush=True)
             except Exception as error:  # out of memory, say: the next may need less
                 failed += 1
                 print(f"{way!s:26} failed: {type(error).__name__}", flush=True)
@@ -290,7 +303,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens = [20_000, 40_000, 80_000]
     parser.add_argument("--pass-tokens", type=int, nargs="+", default=tokens, help="budgets of the way `passes`")
     parser.add_argument("--variant", nargs="+", choices=VARIANTS, default=["product"], help="how prompts are picked")
-    parser.add_argument("--repeats", type=int, default=2, help="batches after the first")
+    parser.add_argument("--repeats", type=int, default=3, help="batches after the first")
+    parser.add_argument("--cudnn", action="store_true", help="leave attention to PyTorch in all ways")
     with_gpu = torch.cuda.is_available()
     parser.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=with_gpu, help="default: on a GPU")
     parser.add_argument("--profile", action="store_true", help="say where the time of a pass goes")

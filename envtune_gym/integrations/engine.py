@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 
 from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.attention import for_changing_shapes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -92,6 +93,7 @@ class TransformersEngine:
         self._dtype = dtype
         self._cache_name = cache_argument(model)
 
+    @for_changing_shapes()
     def generate(
         self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
     ) -> list[Generated]:

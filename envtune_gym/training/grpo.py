@@ -28,6 +28,7 @@ from trl import GRPOConfig
 from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError, TrainingError
 from envtune_gym.evaluation.rollout_reading import Stage
+from envtune_gym.integrations.attention import for_changing_shapes
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.engines import EngineName, engine_maker
 from envtune_gym.integrations.models import is_hub_id, load_model
@@ -59,6 +60,7 @@ _FIXED = ("seed", "groups", "group_size", "updates_per_batch")
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+@for_changing_shapes()
 def train(
     settings: Settings, tasks: TaskSet | None = None, validation: TaskSet | None = None, *, resume: bool = False
 ) -> RunLog:
@@ -118,7 +120,8 @@ def train(
     curriculum = make_staged_env()
 
     def follow(env: gym.Env[str, str]) -> None:
-        env.get_wrapper_attr("load_state_dict")(curriculum.state_dict())
+        state = {**curriculum.state_dict(), "history": []}  # which grows, and from which copies decide nothing
+        env.get_wrapper_attr("load_state_dict")(state)
 
     # Players: replies come from one engine, whether in training or in validation.
     limits = RolloutConfig(
@@ -130,7 +133,8 @@ def train(
         batch_size=settings.rollout_batch,
     )
     engine: EngineName = "transformers" if with_fsdp() else settings.engine
-    make_engine = engine_maker(engine, settings.rollout_batch, torch.bfloat16 if settings.bf16 else None)
+    dtype = torch.bfloat16 if settings.bf16 else None
+    make_engine = engine_maker(engine, settings.rollout_batch, dtype, settings.server())
     player = EpisodePlayer(make_staged_env, tokenizer, limits, follow, make_engine)
 
     def enter(stage: StageSettings) -> None:
@@ -234,8 +238,10 @@ def _check_processes(settings: Settings, processes: Processes) -> None:
             f"in {processes.count} processes, groups * group_size (now {settings.groups * settings.group_size}) must "
             f"be a multiple of {processes.count} * micro_batch * updates_per_batch, which is {share}"
         )
-    if processes.count > 1 and settings.engine == "vllm":
-        raise ConfigurationError("the engine 'vllm' is for a single process; with several use the engine 'auto'")
+    if processes.count > 1 and settings.engine in ("vllm", "vllm-server"):
+        raise ConfigurationError(
+            f"the engine {settings.engine!r} is for a single process; with several use the engine 'auto'"
+        )
     if with_fsdp() and settings.evaluations:
         raise ConfigurationError("under FSDP nothing is evaluated after training; leave out evaluations")
     if with_fsdp() and (settings.lora is not None or settings.engine == "graph"):

@@ -34,7 +34,7 @@ def args():
 
 
 def test_rollouts_have_the_shape_of_a_runs(args):
-    rows = make_rollouts(args, 1_000)
+    rows = make_rollouts(args, 1_000, 0)
     prompts, completions = rows["prompt_mask"].sum(1), rows["completion_mask"].sum(1)
     assert rows["prompt_ids"].unique(dim=0).shape[0] == 3
     assert 30 <= prompts.min() <= prompts.max() <= 50
@@ -46,7 +46,7 @@ def test_rollouts_have_the_shape_of_a_runs(args):
 
 
 def test_ways_score_all_rows_in_as_many_passes_as_they_say(args):
-    cut = shuffled(make_rollouts(args, 1_000), 4, 0, "cpu")
+    cut = shuffled(make_rollouts(args, 1_000, 0), 4, 0, "cpu")
     for way, sizes in (
         (Way("plain"), [4, 4, 4]),
         (Way("groups", "product"), [4, 4, 4]),

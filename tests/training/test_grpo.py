@@ -15,6 +15,7 @@ pytest.importorskip("trl")
 
 import torch
 from integrations.helpers import answer, call, tiny_model
+from integrations.vllm_stand_in import stand_in
 from transformers import AutoModelForCausalLM, TrainerCallback
 
 from envtune_gym import load_tasks
@@ -23,7 +24,7 @@ from envtune_gym.errors import ConfigurationError, DataError, TrainingError
 from envtune_gym.integrations.engine import TransformersEngine
 from envtune_gym.integrations.models import load_model
 from envtune_gym.tasks import save_jsonl
-from envtune_gym.training import grpo
+from envtune_gym.training import grpo, trainer
 from envtune_gym.training.trainer import last_checkpoint
 from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
@@ -95,6 +96,20 @@ def test_a_run_goes_through_its_stages(settings, tmp_path, capsys):
     assert ["reward" in update for update in updates] == [True, False] * 2
     assert all("clip_ratio/region_mean" in update for update in updates)
     assert [(v["step"], v["stage"]) for v in validations] == [(2, "first"), (4, "second")]
+
+
+def test_the_loss_has_the_attention_for_changing_shapes(settings, monkeypatch):
+    seen = []
+    score = trainer.EnvtuneTrainer._score
+
+    def looked_at(*args):
+        seen.append(torch.backends.cuda.cudnn_sdp_enabled())
+        return score(*args)
+
+    monkeypatch.setattr(trainer.EnvtuneTrainer, "_score", looked_at)
+    grpo.train(settings(batches=1), TASKS, TASKS)
+    assert seen
+    assert not any(seen)
 
 
 def test_the_log_tells_components_and_costs_apart(settings, tmp_path):
@@ -242,6 +257,16 @@ def test_no_memory_in_an_update_is_said_in_a_line_with_the_remedy(settings, monk
 def test_an_engine_that_is_not_installed_is_named_with_its_remedy(settings):
     with pytest.raises(ConfigurationError, match="pip install vllm; or use the engine 'auto'"):
         grpo.train(settings(engine="vllm"), TASKS, TASKS)
+
+
+def test_a_run_that_samples_from_a_server_hands_it_the_weights_of_each_update(settings, tmp_path, tokenizer):
+    with stand_in(tiny_model(tokenizer, seed=9)) as server:
+        at = {"url": server.url, "weights": str(tmp_path / "weights")}
+        chosen = settings(engine="vllm-server", vllm_server=at, max_completion_tokens=60)
+        grpo.train(chosen, TASKS, TASKS)
+    assert len(read(tmp_path / "run" / "updates.jsonl")) == 4
+    assert server.loads == 3  # at the start, for the validation after each batch; the next batch samples from the same
+    assert same(server.model.state_dict(), weights(last_checkpoint(tmp_path / "run")))
 
 
 def test_the_graph_engine_trains_too(settings, tmp_path):

@@ -1,0 +1,33 @@
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from envtune_gym.integrations.attention import for_changing_shapes
+from envtune_gym.integrations.engine import TransformersEngine
+
+
+def test_cudnn_is_left_out_and_comes_back():
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    with for_changing_shapes():
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+        assert torch.backends.cuda.flash_sdp_enabled()
+        assert torch.backends.cuda.mem_efficient_sdp_enabled()
+        assert torch.backends.cuda.math_sdp_enabled()
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before
+
+
+def test_it_comes_back_after_an_error():
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    with pytest.raises(ValueError, match="broken"), for_changing_shapes():
+        raise ValueError("broken")
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before
+
+
+def test_replies_are_sampled_without_it(model):
+    seen = []
+    model.register_forward_pre_hook(lambda *_: seen.append(torch.backends.cuda.cudnn_sdp_enabled()))
+    TransformersEngine(model, [2]).generate([[5, 6, 7], [5, 6]], [3, 3])
+    assert seen
+    assert not any(seen)
