@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -25,7 +26,7 @@ from envtune_gym.info import StepInfo
 from envtune_gym.scoring import EpisodeScorer
 from envtune_gym.spaces import UnicodeText
 from envtune_gym.tasks import Task, TaskSet, load_tasks
-from envtune_gym.tooldocs import offered_names, tool_schemas
+from envtune_gym.tooldocs import ShownTools, offered_names
 from envtune_gym.world import ToolResult, World
 
 __all__ = ["EnvtuneEnv", "Episode", "Offer", "OnStepLimit"]
@@ -37,6 +38,8 @@ ACTION_LENGTH = 65_536
 OBSERVATION_LENGTH = 262_144
 _CUT = "\n[cut: the observation was {length} characters long]\n"
 _KEPT_AT_END = 8_192
+_PROMPTS_KEPT = 256
+"""More than the tasks of a batch, whose episodes begin alike."""
 
 
 @dataclass
@@ -195,11 +198,11 @@ class EnvtuneEnv(gym.Env[str, str]):
         offer = self.offer or ("official" if task.source == "bfcl" else "strict")
         episode = self._episode = Episode(task, scorer.new_world(), scorer, offer)
         episode.offered = offered_names(task, 0, offer)
-        tools = self._schemas(episode.offered)
-        prompt = system_prompt(self.action_format, tools, style=self.tool_docs)
+        tools = self._shown(episode.offered)
+        prompt = _system_prompt(self.action_format, tools, self.tool_docs)
         messages = [{"role": "system", "content": prompt}, {"role": "user", "content": task.turns[0]}]
         info = self._info(messages)
-        info["tools"] = copy_plain(tools)
+        info["tools"] = tools.schemas()
         return self._emit(task.turns[0], messages), dict(info)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -294,14 +297,15 @@ class EnvtuneEnv(gym.Env[str, str]):
         returned = [name for name in offered if name not in episode.offered]
         episode.offered = offered
         if returned:
-            description = describe_tools(self.action_format, self._schemas(returned), style=self.tool_docs)
+            schemas = self._shown(tuple(returned)).schemas()
+            description = describe_tools(self.action_format, schemas, style=self.tool_docs)
             request = f"{description}\n{request}" if description else request
         messages.append({"role": "user", "content": request})
-        return request, copy_plain(self._schemas(offered)) if returned else []
+        return request, self._shown(offered).schemas() if returned else []
 
-    def _schemas(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        schemas = tool_schemas(self.episode.task, float_remark=self.action_format == "openai")
-        return [schemas[name] for name in names]
+    def _shown(self, names: tuple[str, ...]) -> ShownTools:
+        task = self.episode.task
+        return ShownTools(names, task.domains, task.source == "bfcl", float_remark=self.action_format == "openai")
 
     def _info(self, messages: list[dict[str, Any]]) -> StepInfo:
         episode = self.episode
@@ -343,6 +347,11 @@ class EnvtuneEnv(gym.Env[str, str]):
             text = "".join(_as_text(message) + "\n" for message in messages)
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return cut_observation(observation)
+
+
+@lru_cache(maxsize=_PROMPTS_KEPT)
+def _system_prompt(action_format: ActionFormat, tools: ShownTools, style: DocStyle) -> str:
+    return system_prompt(action_format, tools.schemas(), style=style)
 
 
 def cut_observation(text: str) -> str:

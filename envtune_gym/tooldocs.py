@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +12,7 @@ from envtune_gym.domains.base import copy_plain
 from envtune_gym.official import load_tool_docs
 from envtune_gym.tasks.task import Task
 
-__all__ = ["SYNTAX_REMARK", "Schemas", "offered_names", "tool_schemas"]
+__all__ = ["SYNTAX_REMARK", "Schemas", "ShownTools", "offered_names", "tool_schemas"]
 
 Schemas = dict[str, dict[str, Any]]
 
@@ -18,6 +20,9 @@ _JSON_TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": "st
 # The benchmark adds these two to its documentation (the second in function-calling mode only).
 SYNTAX_REMARK = " Note that the provided function is in Python 3 syntax."
 _FLOAT_REMARK = " This is a float type value."
+
+_SCHEMAS_KEPT = 256
+"""Sets of tools whose documentation is kept: more than the tasks of a batch have."""
 
 
 def tool_schemas(task: Task, *, float_remark: bool = False) -> Schemas:
@@ -30,11 +35,36 @@ def tool_schemas(task: Task, *, float_remark: bool = False) -> Schemas:
     Returns:
         Schemas that are shared: copy before changing or handing out.
     """
-    official = task.source == "bfcl"
-    schemas: Schemas = {}
-    for domain in task.domains:
-        schemas.update(_official_schemas(domain, float_remark) if official else _own_schemas(domain))
-    return schemas
+    return _schemas_of(task.domains, task.source == "bfcl", float_remark)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTools:
+    """Some tools with their documentation; hashable, so that what is made of it can be kept.
+
+    Attributes:
+        names: Their names, in order.
+        domains: The domains that have them.
+        official: Whether they have the official documentation.
+        float_remark: As in `tool_schemas`.
+    """
+
+    names: tuple[str, ...]
+    domains: tuple[str, ...]
+    official: bool
+    float_remark: bool = False
+
+    def schemas(self) -> list[dict[str, Any]]:
+        """Return their OpenAI function schemas, which are the caller's own."""
+        schemas: list[dict[str, Any]] = json.loads(_schemas_as_json(self))
+        return schemas
+
+
+@lru_cache(maxsize=_SCHEMAS_KEPT)
+def _schemas_as_json(tools: ShownTools) -> str:
+    """Return schemas as text, of which copies are made faster than of data; many episodes begin with the same ones."""
+    schemas = _schemas_of(tools.domains, tools.official, tools.float_remark)
+    return json.dumps([schemas[name] for name in tools.names])
 
 
 def offered_names(task: Task, turn: int, offer: str) -> tuple[str, ...]:
@@ -51,6 +81,13 @@ def offered_names(task: Task, turn: int, offer: str) -> tuple[str, ...]:
     absent = {*withheld, *excluded}
     names = [name for domain in task.domains for name in domain_class(domain).tools if name not in absent]
     return (*names, *(name for name in returned if name not in excluded))
+
+
+def _schemas_of(domains: tuple[str, ...], official: bool, float_remark: bool) -> Schemas:
+    schemas: Schemas = {}
+    for domain in domains:
+        schemas.update(_official_schemas(domain, float_remark) if official else _own_schemas(domain))
+    return schemas
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ step checks it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,8 +27,8 @@ _PROBES = ("done", '<think>look first</think>\n<tool_call>[{"name": "ls", "argum
 """Replies that a template must leave alone: some drop or reformat the thinking part of earlier turns."""
 
 
-_PROMPTS = 64
-"""Prompts whose tokens are kept: more than the groups of a batch."""
+_OPENINGS = 64
+"""First prompts that are kept: more than the groups of a batch."""
 
 
 class ChatTemplateError(ConfigurationError):
@@ -55,7 +56,7 @@ class ChatTemplate:
         named = "tool" if "tool" in tokenizer.get_chat_template() else "user"
         self.tool_role = named if tool_role == "auto" else tool_role
         self.end_id = int(tokenizer.eos_token_id)
-        self._prompt = lru_cache(_PROMPTS)(lambda text: tuple(self.encode(text)))
+        self._opening = lru_cache(_OPENINGS)(self._make_opening)
         self._check()
 
     def render(self, messages: Sequence[Message]) -> str:
@@ -74,9 +75,18 @@ class ChatTemplate:
         """Return the tokens of rendered text; the template has put in all special tokens itself."""
         return list(self._tokenizer.encode(text, add_special_tokens=False))
 
-    def encode_prompt(self, text: str) -> list[int]:
-        """Return the tokens of a first prompt; all rollouts of a group have the same one, which is long."""
-        return list(self._prompt(text))
+    def opening(self, messages: Sequence[Message]) -> tuple[str, list[int]]:
+        """Return the text and the tokens of a first prompt; all rollouts of a group have the same one, which is long.
+
+        Raises:
+            ChatTemplateError: If the template refuses the conversation.
+        """
+        text, ids = self._opening(json.dumps(messages))
+        return text, list(ids)
+
+    def _make_opening(self, messages: str) -> tuple[str, tuple[int, ...]]:
+        text = self.render(json.loads(messages))
+        return text, tuple(self.encode(text))
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return what the model wrote, without special tokens."""
@@ -163,9 +173,8 @@ class Conversation:
         Raises:
             ChatTemplateError: If the template refuses the conversation.
         """
-        self._rendered = self._template.render(messages)
+        self._rendered, self.prompt_ids = self._template.opening(messages)
         self._messages = list(messages)
-        self.prompt_ids = self._template.encode_prompt(self._rendered)
 
     @property
     def ids(self) -> list[int]:

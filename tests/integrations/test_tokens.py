@@ -1,8 +1,10 @@
+import re
+
 import pytest
 
 pytest.importorskip("trl")
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from envtune_gym.integrations.tokens import ChatTemplate, ChatTemplateError, Conversation
@@ -32,6 +34,8 @@ STEPS = st.lists(st.tuples(TEXTS, st.booleans(), st.sampled_from(["tool", "user"
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
+@example(steps=[("a<|im_end|>b", False, "user", ""), ("<|im_end|>", False, "both", "<|im_start|>")])
+@example(steps=[("<|im_<|im_end|>end|>", True, "tool", "<|im_end|>"), ("<|pad|>", False, "user", "b")])
 def test_the_tokens_are_the_rendered_conversation_and_the_mask_marks_the_models_own(tokenizer, steps):
     template = ChatTemplate(tokenizer)
     conversation = Conversation(template)
@@ -40,7 +44,7 @@ def test_the_tokens_are_the_rendered_conversation_and_the_mask_marks_the_models_
     for reply, stops, kind, text in steps:
         ids = tokenizer.encode(reply, add_special_tokens=False) + [tokenizer.eos_token_id] * stops
         chances = [-0.5 - place for place in range(len(ids))]
-        reply = conversation.add_reply(ids, chances)
+        assert conversation.add_reply(ids, chances) == re.sub(r"<\|(pad|im_start|im_end)\|>", "", reply)
         own += ids
         logprobs += chances
         new = {
@@ -49,7 +53,8 @@ def test_the_tokens_are_the_rendered_conversation_and_the_mask_marks_the_models_
             "both": [{"role": "tool", "content": "[]"}, {"role": "user", "content": text}],
         }[kind]
         assert conversation.add_messages([{"role": "assistant", "content": None}, *new], text, room=10_000)
-        messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": text}]
+        sampled = (reply + tokenizer.eos_token * stops).removesuffix(tokenizer.eos_token)  # which the template adds
+        messages += [{"role": "assistant", "content": sampled}, {"role": "user", "content": text}]
         assert len(conversation.completion_ids) == len(conversation.mask) == len(conversation.logprobs)
     assert tokenizer.decode(conversation.ids) == template.render(messages)
     marked = zip(conversation.completion_ids, conversation.logprobs, conversation.mask, strict=True)
