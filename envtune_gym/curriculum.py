@@ -10,6 +10,7 @@ import math
 from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from statistics import median
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -40,6 +41,7 @@ Sampling = Literal["uniform", "adaptive"]
 
 _LOOKED_THROUGH = 8_192
 _COMPARED = 128
+_CHOICES_KEPT = 16
 _LEAST_GAIN = 1e-9
 
 
@@ -226,6 +228,7 @@ def stage_categories(tasks: TaskSet, stage: Stage) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=_CHOICES_KEPT)  # hundreds of environments enter a stage together
 def stage_tasks(tasks: TaskSet, stage: Stage) -> TaskSet:
     """Return the tasks of a stage.
 
