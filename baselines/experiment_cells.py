@@ -11,7 +11,8 @@ import torch
 from experiment_plan import Experiment
 from rich.console import Console
 from sft import Args as SftArgs
-from sft import demonstrations, fine_tune, progress_bars, tokenised, training_tasks
+from sft import fine_tune, progress_bars
+from sft_trajectories import demonstrations, tokenised, training_tasks
 from transformers import set_seed
 
 from envtune_gym.evaluation.run_logs import EVALUATIONS_FILE, read_lines

@@ -51,6 +51,17 @@ from arguments import parse_arguments
 from hint_report import BASELINE, COUNTED, as_markdown, summarise
 from rich.console import Console
 from rich.progress import Progress
+from sft_trajectories import (
+    FEEDBACK,
+    IGNORED,
+    Rows,
+    demonstrations,
+    first_tasks,
+    make_env,
+    tokenised,
+    training_tasks,
+    transcribe,
+)
 from transformers import set_seed
 
 from envtune_gym import load_tasks
@@ -100,7 +111,7 @@ class Args:
 
     test_sets: list[str] = field(default_factory=lambda: ["generated", "bfcl"])
     """where the test tasks come from: generated, bfcl"""
-    feedback: list[str] = field(default_factory=lambda: list(sft.FEEDBACK))
+    feedback: list[str] = field(default_factory=lambda: list(FEEDBACK))
     """what is compared; off is needed"""
     kinds: list[str] = field(default_factory=lambda: list(KINDS))
     """kinds of corruption in the test; training has the first half of them only"""
@@ -193,8 +204,8 @@ def measure(args: Args) -> str:
 
 def _check(args: Args) -> None:
     for name in (*args.feedback, *args.train_feedback):
-        if name not in sft.FEEDBACK:
-            raise ConfigurationError(f"unknown feedback {name!r}; known: {', '.join(sft.FEEDBACK)}")
+        if name not in FEEDBACK:
+            raise ConfigurationError(f"unknown feedback {name!r}; known: {', '.join(FEEDBACK)}")
     if BASELINE not in args.feedback:
         raise ConfigurationError(f"the feedback {BASELINE!r} is what the others are compared with; add it")
     if not args.seeds:
@@ -215,14 +226,14 @@ def test_cases(args: Args, template: ChatTemplate, bars: Progress) -> tuple[list
     report: dict[str, Any] = {}
     for test_set in args.test_sets:
         tasks = load_tasks(test_set, categories=("base",), split="test")
-        pool = sft.first_tasks(tasks, args.cases, args.max_domains)
+        pool = first_tasks(tasks, args.cases, args.max_domains)
         drawn = draw_failing_cases(pool, args.kinds, args.data_seed, args.cases)
-        envs = {feedback: sft.make_env([case.task for case in drawn], feedback) for feedback in args.feedback}
+        envs = {feedback: make_env([case.task for case in drawn], feedback) for feedback in args.feedback}
         kept: list[Case] = []
         for number, case in enumerate(bars.track(drawn, description=f"playing {test_set}")):
             prompts, texts = {}, {}
             for feedback, env in envs.items():
-                played = sft.transcribe(env, template, case.task.id, (*case.before, case.broken))
+                played = transcribe(env, template, case.task.id, (*case.before, case.broken))
                 prompts[feedback] = played.conversation.ids
                 texts[feedback] = played.observation
             if max(map(len, prompts.values())) <= args.max_prompt_tokens:
@@ -285,12 +296,12 @@ def _sft_args(args: Args, seed: int) -> sft.Args:
     )
 
 
-def _training_rows(args: Args, tokenizer: PreTrainedTokenizerBase, bars: Progress) -> sft.Rows | None:
+def _training_rows(args: Args, tokenizer: PreTrainedTokenizerBase, bars: Progress) -> Rows | None:
     """Return the trajectories of the warm start: the same for all seeds, which order them."""
     if not args.steps:
         return None
     settings = _sft_args(args, args.data_seed)
-    return sft.tokenised(sft.demonstrations(sft.training_tasks(settings), settings), tokenizer, settings, bars)
+    return tokenised(demonstrations(training_tasks(settings), settings), tokenizer, settings, bars)
 
 
 def _warm_start(
@@ -298,7 +309,7 @@ def _warm_start(
     seed: int,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    training: sft.Rows | None,
+    training: Rows | None,
     bars: Progress,
 ) -> dict[str, Any]:
     """Train a model in place; return what there is to say of it."""
@@ -318,13 +329,13 @@ def _warm_start(
     }
 
 
-def _training_entry(rows: sft.Rows) -> dict[str, Any]:
+def _training_entry(rows: Rows) -> dict[str, Any]:
     return {
         "trajectories": len(rows.rows),
         "corrected_by_feedback": rows.by_feedback,
         "too_long": rows.too_long,
         "tokens": sum(len(row["input_ids"]) for row in rows.rows),
-        "learnt_tokens": sum(label != sft.IGNORED for row in rows.rows for label in row["labels"]),
+        "learnt_tokens": sum(label != IGNORED for row in rows.rows for label in row["labels"]),
     }
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 from rich.console import Console
-from sft import Args, demonstrations, fine_tune, progress_bars, tokenised
+from sft import Args, fine_tune, progress_bars
+from sft_trajectories import demonstrations, tokenised
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
 
