@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from envtune_gym.calls import ActionFormat, Decoder
+from envtune_gym.commands.files import refuse_to_overwrite
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_renderables, progress
 from envtune_gym.commands.selection import Selection, takes_selection
 from envtune_gym.env import Offer
@@ -42,7 +43,8 @@ def replay_command(
         Offer | None, typer.Option(help="What becomes of withheld and excluded tools; by default as the source says.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write one JSON line an episode; --actions plays it again.")
+        Path | None,
+        typer.Option(metavar="FILE", help="A new file: one JSON line an episode; --actions plays it again."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -52,6 +54,7 @@ def replay_command(
     ..., "steps": [[["ls()", "cd(folder='x')"]], ...]}, with the calls of each step of each turn. Of the selected tasks
     those are played that the file has. Exits with 1 if a task fails.
     """
+    refuse_to_overwrite(out)
     if actions is None:
         player: Oracle | RecordedActions = Oracle(action_format)
         tasks = selection.load()

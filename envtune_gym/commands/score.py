@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from envtune_gym.commands.files import refuse_to_overwrite
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_renderables, progress
 from envtune_gym.errors import ConfigurationError, DataError
 from envtune_gym.evaluation.numbers.failures import failure_counts
@@ -62,7 +63,7 @@ def score_command(
         str | None, typer.Option(metavar="SOURCE", help="Where a run's tasks are; by default where its file says.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write official results as a run's file, for view and compare.")
+        Path | None, typer.Option(metavar="FILE", help="A new file: official results as a run's, for view and compare.")
     ] = None,
     export: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write the run in the official layout: FOLDER/MODEL/...")
@@ -81,6 +82,7 @@ def score_command(
     """
     if (export is None) != (model is None):
         raise ConfigurationError("--export and --model go together")
+    refuse_to_overwrite(out)
     runs = load_runs(path, tasks)
     if (out is not None or export is not None) and len(runs) > 1:
         raise ConfigurationError(f"{path} holds {len(runs)} models; name the folder of one")

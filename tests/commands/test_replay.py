@@ -33,6 +33,18 @@ def test_a_written_run_plays_again(envtune_json, task_file, tmp_path):
     assert again["total"] == first["total"]
 
 
+def test_a_file_that_holds_something_is_not_overwritten(envtune, task_file, tmp_path):
+    out = tmp_path / "run.jsonl"
+    out.touch()
+    assert envtune("replay", "--tasks", task_file, "--out", out)[0] == 0
+    kept = out.read_text()
+    for words in ((), ("--actions", out)):
+        code, _, error = envtune("replay", "--tasks", task_file, *words, "--out", out)
+        assert code == 2
+        assert error == f"error: {out} exists already: remove it, or choose another --out\n"
+        assert out.read_text() == kept != ""
+
+
 @pytest.fixture
 def actions(tmp_path):
     """Write recorded actions."""

@@ -41,6 +41,14 @@ def test_a_run_goes_to_official_files_and_back(envtune_json, run_file, tmp_path)
     assert (compared["pairs"], compared["gained"], compared["lost"]) == (8, [], [])
 
 
+def test_a_file_that_holds_something_is_not_overwritten(envtune, run_file):
+    kept = run_file.read_text()
+    code, out, error = envtune("score", run_file, "--out", run_file)
+    assert (code, out) == (2, "")
+    assert error == f"error: {run_file} exists already: remove it, or choose another --out\n"
+    assert run_file.read_text() == kept
+
+
 def test_an_unfinished_or_wrong_command_line(envtune, run_file, tmp_path):
     assert envtune("score", run_file, "--export", tmp_path / "result")[0] == 2
     code, _, error = envtune("score", tmp_path / "nothing.jsonl")
