@@ -36,7 +36,8 @@ class Selection:
         domains: Names of domains, likewise; a task of any of them is taken.
         split: The split.
         difficulty: Levels of generated tasks, or their numbers.
-        limit: The most tasks to take.
+        limit: The most tasks to take: evenly spaced ones, so that each category is there, or with a seed the first of
+            the shuffled ones.
         seed: Order of a finite source, place in an endless one.
         skip_quarantined: Whether official tasks that cannot fairly be solved are left out.
     """
@@ -57,7 +58,9 @@ class Selection:
     ] = None
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, metavar="N", help=f"At most N tasks; of an endless source {ENDLESS_LIMIT}."),
+        typer.Option(
+            "--limit", min=1, metavar="N", help=f"At most N tasks, evenly spaced; of an endless source {ENDLESS_LIMIT}."
+        ),
     ] = None
     seed: Annotated[
         int | None,
@@ -80,9 +83,8 @@ class Selection:
     def choose(self, tasks: TaskSet) -> TaskSet:
         """Return the tasks that seed and limit choose of a set; a finite set."""
         if tasks.is_finite:
-            if self.seed is not None:
-                tasks = tasks.shuffle(self.seed)
-            chosen = tasks[: self.limit]
+            limit = self.limit or len(tasks)
+            chosen = tasks.spread(limit) if self.seed is None else tasks.shuffle(self.seed)[:limit]
         else:
             start = 0 if self.seed is None else int(np.random.default_rng(self.seed).integers(_STARTS))
             chosen = tasks[start : start + (self.limit or ENDLESS_LIMIT)]

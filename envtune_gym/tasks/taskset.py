@@ -125,7 +125,7 @@ class TaskSet(Sequence[Task]):
         self._need_end("listing the ids")
         return [self._source.task_id(index) for index in self._indices]
 
-    @property
+    @cached_property
     def categories(self) -> tuple[str, ...]:
         """The categories that occur; of an endless set, those that may."""
         if not self.is_finite:
@@ -176,6 +176,18 @@ class TaskSet(Sequence[Task]):
         self._need_end("shuffle()")
         order = np.random.default_rng(seed).permutation(len(self._indices))
         return self._view([self._indices[position] for position in order])
+
+    def spread(self, number: int) -> Self:
+        """Return so many of the tasks, or all if there are fewer.
+
+        Of a finite set evenly spaced ones, so that each category of the official tasks, which go by category, is there;
+        of an endless one the first.
+        """
+        if not self.is_finite:
+            return self[:number]
+        size = len(self._indices)
+        wanted = min(number, size)
+        return self._view([self._indices[place * size // wanted] for place in range(wanted)])
 
     def kinds(self) -> dict[str, Self]:
         """Return the tasks by kind; those of a kind are about equally hard."""

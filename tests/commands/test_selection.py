@@ -3,7 +3,7 @@ import pytest
 from envtune_gym import Task, TaskSet
 from envtune_gym.commands.selection import ENDLESS_LIMIT, Selection
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.tasks import load_quarantine, save_jsonl
+from envtune_gym.tasks import CATEGORIES, load_quarantine, save_jsonl
 
 
 @pytest.fixture
@@ -20,8 +20,19 @@ def many(tmp_path):
     return str(path)
 
 
-def test_limit_takes_the_first_tasks(many):
-    assert Selection(many, limit=3).load().ids == ["t0", "t1", "t2"]
+def test_limit_takes_evenly_spaced_tasks(many):
+    assert Selection(many, limit=3).load().ids == ["t0", "t6", "t13"]
+    assert Selection(many, limit=40).load().ids == Selection(many).load().ids
+
+
+@pytest.mark.bfcl
+def test_a_few_official_tasks_are_of_all_chosen_categories():
+    chosen = Selection("bfcl", limit=20).load()
+    assert [chosen.with_categories([category]).ids[:2] for category in CATEGORIES] == [
+        [f"multi_turn_{category}_0", f"multi_turn_{category}_40"] for category in CATEGORIES
+    ]
+    some = Selection("bfcl", categories=["miss_func,miss_param"], split="test", limit=10).load()
+    assert [len(some.with_categories([category])) for category in CATEGORIES] == [0, 5, 5, 0]
 
 
 def test_seed_shuffles_before_the_limit(many):

@@ -46,6 +46,15 @@ def test_views(four):
         four[4]
 
 
+def test_spread_takes_evenly_spaced_tasks_and_of_an_endless_set_the_first(four, endless):
+    assert four.spread(2).ids == [four.ids[0], four.ids[2]]
+    assert four.spread(3).ids == [four.ids[0], four.ids[1], four.ids[2]]
+    assert four.spread(4).ids == four.spread(9).ids == four.ids
+    assert four[:0].spread(3).ids == four.spread(0).ids == []
+    assert four[::-1].spread(2).ids == [four.ids[3], four.ids[1]]
+    assert endless.spread(3).ids == endless[:3].ids
+
+
 def test_shuffle_depends_on_the_seed_alone(four, official):
     assert sorted(four.shuffle(3).ids) == four.ids
     assert official.shuffle(1).ids == official.shuffle(1).ids != official.shuffle(2).ids
