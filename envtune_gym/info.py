@@ -65,6 +65,8 @@ class StepInfo(TypedDict, total=False):
         dropped_hints: Hints of this step that gave something away; only under `AugmentedFeedbackWrapper` with
             `check_leaks=True`, at a level other than `off`.
         stage: Name of the stage; only under `CurriculumWrapper`.
+        reward_parts: The terms of which the step's reward is the sum; only under a reward that has several, in steps
+            that may pay one.
     """
 
     task_id: str
@@ -84,3 +86,4 @@ class StepInfo(TypedDict, total=False):
     feedback: str
     dropped_hints: int
     stage: str
+    reward_parts: dict[str, float]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from functools import cache
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import gymnasium as gym
 
@@ -86,6 +87,7 @@ class RolloutRecord:
         domains: Its domains.
         seed: The seed of the reset.
         reward: Sum of the episode's rewards; 0.0 if it broke.
+        reward_parts: The terms of which it is the sum, as far as the reward tells them apart.
         success: Whether the benchmark's verdict was valid.
         error_type: The benchmark's name of what failed first; None if nothing did or the episode was cut off.
         progress: Passed turns divided by the turns of the task.
@@ -95,7 +97,6 @@ class RolloutRecord:
         num_steps: Number of replies.
         format_errors: Number of replies that broke the letter of the format, understood or not.
         calls: Number of tool calls that ran.
-        failed: Number of calls that failed.
         errors: Number of calls that failed, and of replies that could not be read.
         hints: Number of texts that the feedback wrapper augmented: of results, and of replies that could not be read.
         feedback: Level of feedback (`"off"` also where no wrapper gives any).
@@ -112,6 +113,7 @@ class RolloutRecord:
     domains: list[str] = field(default_factory=list)
     seed: int = 0
     reward: float = 0.0
+    reward_parts: dict[str, float] = field(default_factory=dict)
     success: bool = False
     error_type: str | None = None
     progress: float = 0.0
@@ -121,7 +123,6 @@ class RolloutRecord:
     num_steps: int = 0
     format_errors: int = 0
     calls: int = 0
-    failed: int = 0
     errors: int = 0
     hints: int = 0
     feedback: str = "off"
@@ -212,13 +213,14 @@ class Rollout:
             self._break(error)
 
     def _start(self) -> None:
-        env, seed = self.env, self.request.seed
+        seed = self.request.seed
         options = None if self.request.task_id is None else {"task_id": self.request.task_id}
-        if isinstance(env, AsynchronousEnv):
-            env.reset_async(seed=seed, options=options)
-            self._sent = lambda: self._open(*env.reset_wait())
+        elsewhere = _asynchronous(self.env)
+        if elsewhere is not None:
+            elsewhere.reset_async(seed=seed, options=options)
+            self._sent = lambda: self._open(*elsewhere.reset_wait())
         else:
-            self._open(*env.reset(seed=seed, options=options))
+            self._open(*self.env.reset(seed=seed, options=options))
 
     def _open(self, _: str, info: dict[str, Any]) -> None:
         self.record.task_id = info["task_id"]
@@ -243,12 +245,12 @@ class Rollout:
             self._truncate("tokens")  # cut off in the middle: half a reply must not run
             return
         self.record.messages.append(text)
-        env = self.env
-        if isinstance(env, AsynchronousEnv):
-            env.step_async(text)
-            self._sent = lambda: self._take(*env.step_wait())
+        elsewhere = _asynchronous(self.env)
+        if elsewhere is not None:
+            elsewhere.step_async(text)
+            self._sent = lambda: self._take(*elsewhere.step_wait())
         else:
-            self._take(*env.step(text))
+            self._take(*self.env.step(text))
 
     def _take(self, observation: str, reward: Any, terminated: bool, truncated: bool, info: dict[str, Any]) -> None:
         """Take what a step has come to."""
@@ -269,6 +271,8 @@ class Rollout:
         if not abs(total) < _LARGEST_REWARD:
             raise ArithmeticError(f"the environment's reward is {reward}")
         record.reward = total
+        for part, paid in info.get("reward_parts", {}).items():
+            record.reward_parts[part] = record.reward_parts.get(part, 0.0) + paid
         record.success = info.get("success", False)
         record.error_type = info.get("error_type")
         record.turns = len(info["turn_results"])
@@ -276,9 +280,7 @@ class Rollout:
         record.progress = sum(record.passed) / record.num_turns
         record.format_errors += not info["format_ok"] or "parse_error" in info
         record.calls += len(results)
-        failed = sum(result["error"] is not None for result in results)
-        record.failed += failed
-        record.errors += failed + ("parse_error" in info)
+        record.errors += sum(result["error"] is not None for result in results) + ("parse_error" in info)
         record.hints += _hints(info)
 
     def _truncate(self, cause: TruncatedBy) -> None:
@@ -288,8 +290,20 @@ class Rollout:
     def _break(self, error: Exception) -> None:
         self.record.broken = f"{type(error).__name__}: {error}"
         self.record.reward = 0.0
+        self.record.reward_parts = {}
         self.over = True
         logger.warning("rollout of task %r broke: %s", self.record.task_id, self.record.broken)
+
+
+def _asynchronous(env: gym.Env[str, str]) -> AsynchronousEnv | None:
+    """Return an environment that works elsewhere, or None for another one."""
+    is_asynchronous = _is_asynchronous(type(env))  # type: ignore[arg-type]  # a class is hashable
+    return cast(AsynchronousEnv, env) if is_asynchronous else None
+
+
+@cache  # to look for each method of a protocol takes as long as a step
+def _is_asynchronous(kind: type) -> bool:
+    return issubclass(kind, AsynchronousEnv)
 
 
 def _hints(info: dict[str, Any]) -> int:

@@ -86,10 +86,10 @@ def _components(records: Sequence[Record], rewards: Mapping[str, str]) -> dict[s
         "progress": _mean(records, lambda record: record["progress"]),
         "format": _mean(records, _format_share),
     }
-    for reward, (name, part) in _PARTS.items():
-        paid = [record for record in records if rewards.get(record.get("stage", "")) == reward]
+    for reward, (part, constant) in _PARTS.items():
+        paid = [record["reward_parts"] for record in records if rewards.get(record.get("stage", "")) == reward]
         if paid:
-            figures[name] = _mean(paid, part)
+            figures[part] = sum(parts.get(part, 0.0) for parts in paid) / len(paid) - constant
     return figures
 
 
@@ -110,23 +110,8 @@ def _format_share(record: Record) -> float:
     return (steps - record["format_errors"]) / steps if steps else 0.0
 
 
-def _working_share(record: Record) -> float:
-    """Return the stage-1 reward's R_tool, repetitions counted: the share of attempted calls that ran without error."""
-    attempts: int = record["calls"] + record["errors"] - record["failed"]
-    return (record["calls"] - record["failed"]) / attempts if attempts else 0.0
-
-
-def _correctness(record: Record) -> float:
-    """Return R_correct of ToolRL's reward R_format + R_correct + 3, in [-3, 3]; R_format is paid in the last step."""
-    has_ended = record["truncated_by"] in ("", "env") and not record["broken"]
-    return float(record["reward"]) - (has_ended and not record["format_errors"]) - 3
-
-
-_PARTS: dict[str, tuple[str, Callable[[Record], float]]] = {
-    "format": ("tool", _working_share),
-    "toolrl": ("correct", _correctness),
-}
-"""By reward what it alone is made of: the name in the log, and how a record tells it."""
+_PARTS: dict[str, tuple[str, float]] = {"format": ("tool", 0.0), "toolrl": ("correct", 3.0)}
+"""By reward the term that it alone has, and the constant in what is paid for it: ToolRL's is paid as R_correct + 3."""
 
 
 def _mean(records: Sequence[Record], value: Callable[[Record], float]) -> float:

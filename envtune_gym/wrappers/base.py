@@ -84,6 +84,7 @@ class RewardWrapper(EnvtuneWrapper):
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take a step and pay for it; one that began another episode is paid nothing."""
         observation, _, terminated, truncated, info = self.env.step(action)
+        info.pop("reward_parts", None)  # of a wrapper inside, whose reward this one replaces
         if self._began_episode():
             self._forget()
             return observation, 0.0, terminated, truncated, info
@@ -98,7 +99,7 @@ class RewardWrapper(EnvtuneWrapper):
         """Take note of a step and return its reward.
 
         Args:
-            info: What the step came with.
+            info: What the step came with; a reward that is a sum of terms enters them as `reward_parts`.
             is_last: Whether the episode ended with it.
         """
 

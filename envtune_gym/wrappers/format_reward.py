@@ -47,7 +47,10 @@ class FormatRewardWrapper(RewardWrapper):
 
     def _pay(self, info: dict[str, Any], is_last: bool) -> float:
         self._count()
-        return self._reward() if is_last else 0.0
+        if not is_last:
+            return 0.0
+        parts = info["reward_parts"] = self._parts()
+        return sum(parts.values())
 
     def _count(self) -> None:
         episode = self.unwrapped.episode
@@ -69,11 +72,12 @@ class FormatRewardWrapper(RewardWrapper):
         same.append(result.arguments)
         return True
 
-    def _reward(self) -> float:
+    def _parts(self) -> dict[str, float]:
+        """Return R_format and R_tool, or that neither is paid."""
         calls = self._correct + self._wrong
         if calls == 0:
-            return 0.0
-        return (self._steps - self._breaches) / self._steps + self._correct / calls
+            return {"format": 0.0, "tool": 0.0}
+        return {"format": (self._steps - self._breaches) / self._steps, "tool": self._correct / calls}
 
 
 def _is_broken_call(reply: Reply) -> bool:

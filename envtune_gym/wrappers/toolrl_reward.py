@@ -55,13 +55,18 @@ class ToolRLRewardWrapper(RewardWrapper):
         episode = self.unwrapped.episode
         self._calls += [(result.name, result.arguments) for result in episode.results]
         self._is_well_formed = self._is_well_formed and bool(info["format_ok"]) and "parse_error" not in info
-        reward = 0.0
+        parts: dict[str, float] = {}
         if len(episode.scorer.turns) > self._closed:
             truths = episode.task.ground_truth
             if truths[self._closed]:
-                reward = _SCALE * call_match(self._calls, _truth(episode.task, self._closed)) / sum(map(bool, truths))
+                match = call_match(self._calls, _truth(episode.task, self._closed))
+                parts["correct"] = _SCALE * match / sum(map(bool, truths))  # with the constant: R_correct + 3
             self._closed, self._calls = len(episode.scorer.turns), []
-        return reward + self._is_well_formed if is_last else reward
+        if is_last:
+            parts["format"] = float(self._is_well_formed)
+        if parts:
+            info["reward_parts"] = parts
+        return sum(parts.values(), 0.0)
 
 
 def call_match(made: Sequence[_Made], truth: Sequence[_Made]) -> float:

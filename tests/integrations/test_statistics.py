@@ -77,6 +77,21 @@ def test_the_share_of_working_calls_is_told_apart_where_it_is_paid(run, make_env
     assert "component/tool" not in rollout_statistics(records)
 
 
+def test_a_call_that_only_repeats_changes_neither_the_reward_nor_the_share_of_working_calls(run, make_env):
+    [create, *others], fails, look = SOLUTION, CLUMSY[0], call("get_ticket", ticket_id=7)
+    scripts = [fails, create, look, *others], [fails, create, *[look] * 4, *others]
+    records = paid_by(FormatRewardWrapper, run, make_env, *scripts)
+    shares = [rollout_statistics([record], {"": "format"})["component/tool"] for record in records]
+    assert shares[0] == shares[1] == 4 / 5
+    assert [record["reward"] for record in records] == [1 + 4 / 5] * 2
+    assert records[1]["calls"] == records[0]["calls"] + 3
+
+
+def test_the_share_of_working_calls_is_nothing_where_nothing_is_paid_for_it(run, make_env):
+    [cut] = paid_by(FormatRewardWrapper, run, make_env, SOLUTION, max_steps=2)
+    assert rollout_statistics([cut], {"": "format"})["component/tool"] == cut["reward"] == 0.0
+
+
 def test_the_match_of_toolrl_is_told_apart_where_it_is_paid(run, make_env):
     [right, clumsy, idle] = paid_by(ToolRLRewardWrapper, run, make_env, SOLUTION, CLUMSY, [answer(), answer()])
     [cut] = paid_by(ToolRLRewardWrapper, run, make_env, SOLUTION, max_steps=2)

@@ -3,7 +3,7 @@ import pytest
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.wrappers import AugmentedFeedbackWrapper, FormatRewardWrapper
+from envtune_gym.wrappers import AugmentedFeedbackWrapper, FormatRewardWrapper, ProgressRewardWrapper
 
 from .helpers import DONE, ID, calls, play, random_episode
 
@@ -70,6 +70,19 @@ def test_any_end_pays(tasks):
     assert play(truncated, "files", [LS, BAD])[-1][1] == 1.5
     limited = FormatRewardWrapper(TimeLimit(make(tasks), 2))
     assert play(limited, "files", [LS, BAD])[-1][1] == 1.5
+
+
+def test_the_last_step_says_what_is_paid_for_format_and_calls(tasks):
+    for actions, reward in EPISODES.values():
+        *before, last = play(FormatRewardWrapper(make(tasks)), "files", actions)
+        assert not any("reward_parts" in step[-1] for step in before)
+        assert last[-1]["reward_parts"].keys() == {"format", "tool"}
+        assert sum(last[-1]["reward_parts"].values()) == last[1] == pytest.approx(reward)
+
+
+def test_a_reward_in_place_of_another_says_nothing_of_its_parts(tasks):
+    env = ProgressRewardWrapper(FormatRewardWrapper(make(tasks)))
+    assert "reward_parts" not in play(env, "files", [LS, DONE, DONE])[-1][-1]
 
 
 def test_it_works_under_and_over_other_wrappers(tasks):

@@ -29,6 +29,7 @@ def test_calls_are_paid_by_turn_and_the_format_at_the_end(tasks, name):
     for _ in range(2):  # nothing is left of the first episode in the second
         trace = play(env, "ticket", actions)
         assert [step[1] for step in trace[1:]] == pytest.approx(rewards)
+        assert [sum(step[-1].get("reward_parts", {}).values()) for step in trace[1:]] == pytest.approx(rewards)
 
 
 def test_turns_without_ground_truth_are_not_counted(tasks):
