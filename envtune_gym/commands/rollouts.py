@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from envtune_gym.commands.output import Json, examples, print_json, print_line
-from envtune_gym.errors import ConfigurationError, EnvtuneError
-from envtune_gym.evaluation.rollout_reading import (
-    Conversation,
-    Said,
-    SavedRollout,
-    Stage,
-    latest_rollouts,
-    read_again,
-    visible,
-    without_results,
-)
-from envtune_gym.tasks import load_tasks
-from envtune_gym.training.layers import file_layers, make_settings
+from envtune_gym.errors import ConfigurationError
+from envtune_gym.evaluation.playback import Seen
+from envtune_gym.evaluation.rollout_reading import Said, conversation, visible
+from envtune_gym.evaluation.runs.records import EvaluatedEpisode
+from envtune_gym.viewer.opening import Lines, Opened, open_run
 
 __all__ = ["EXAMPLES", "rollouts_command"]
 
@@ -30,7 +23,6 @@ EXAMPLES = examples(
     "envtune rollouts runs/replay.jsonl --tasks bfcl --task multi_turn_base_0",
 )
 
-_SETTINGS_FILE = "settings.yaml"
 _INDENT = "    "
 
 
@@ -55,72 +47,83 @@ def rollouts_command(
     """
     if failed and solved:
         raise ConfigurationError("--failed and --solved exclude each other")
-    if file.is_dir():
-        file /= "rollouts.jsonl"
-    success = True if solved else False if failed else None
-    found = latest_rollouts(file, limit, success=success, stage=stage, task_id=task, step=step)
-    conversations = _conversations(found, file.parent / _SETTINGS_FILE, tasks)
+    wanted = {"success": True if solved else False if failed else None, "stage": stage, "task_id": task, "step": step}
+    conditions = {name: value for name, value in wanted.items() if value is not None}
+
+    def latest(lines: Lines) -> Lines:
+        fitting = (line for line in lines if all(line[1].get(name) == value for name, value in conditions.items()))
+        return deque(fitting, maxlen=limit)  # a run has hundreds of thousands
+
+    run = open_run(file, tasks, choose=latest, needs_settings=False)
+    seen = [(opened, run.look_again(opened)) for opened in run.episodes]
     if as_json:
-        print_json([conversation.to_dict() for conversation in conversations])
+        print_json([_as_data(*one) for one in seen])
         return
-    for conversation in conversations:
-        print_line(_as_text(conversation))
+    for one in seen:
+        print_line(_as_text(*one))
 
 
-def _conversations(found: list[SavedRollout], settings_file: Path, tasks: str | None) -> list[Conversation]:
-    """Return rollouts with what the environment said, or without it where the tasks are not to be had."""
-    try:
-        stage = _stage(settings_file, tasks)
-    except EnvtuneError as error:
-        if tasks is not None:
-            raise
-        return [without_results(rollout, str(error)) for rollout in found]
-    return [read_again(rollout, stage) for rollout in found]
+def _as_data(opened: Opened, seen: Seen) -> dict[str, Any]:
+    episode = opened.episode
+    step = opened.extras.get("step", "")
+    return {
+        "task_id": episode.task_id,
+        "step": int(step) if step.isdecimal() else None,
+        "category": episode.category,
+        "stage": opened.extras.get("stage", ""),
+        "feedback": episode.run.feedback,
+        "seed": opened.seed,
+        "reward": _reward(episode),
+        "success": episode.success,
+        "progress": episode.progress,
+        "turns": episode.turns,
+        "num_turns": episode.num_turns,
+        "truncated_by": episode.truncated_by,
+        "broken": episode.broken,
+        "conversation": [
+            {"role": one.role, "content": one.text}
+            | ({"name": one.tool} if one.tool else {})
+            | ({"augmented": True} if one.is_augmented else {})
+            for one in conversation(seen.playback, episode.messages)
+        ],
+        "notes": list(seen.notes),
+    }
 
 
-def _stage(settings_file: Path, tasks: str | None) -> Stage:
-    """Return what a run's episodes were played in.
-
-    Raises:
-        ConfigurationError: If there is nothing to go by.
-        DataError: If the data of the tasks is missing.
-    """
-    if not settings_file.is_file():
-        if tasks is None:
-            raise ConfigurationError(f"no {_SETTINGS_FILE} beside the file says where the tasks are; give --tasks")
-        return Stage(load_tasks(tasks))
-    settings = make_settings(file_layers(settings_file), str(settings_file))
-    return Stage(
-        settings.load_tasks() if tasks is None else load_tasks(tasks),
-        settings.action_format,
-        settings.max_steps_per_turn,
-        settings.hints,
-    )
-
-
-def _as_text(conversation: Conversation) -> str:
-    rollout = conversation.rollout
-    lines = [f"=== {visible(rollout.task_id) or 'no task'}: {_outcome(rollout)}", f"    {_circumstances(rollout)}"]
-    lines += [f"--- {_speaker(one)}\n{_indented(one.text)}" for one in conversation.said]
-    lines += [f"--- note: {' '.join(visible(note).split())}" for note in conversation.notes]
+def _as_text(opened: Opened, seen: Seen) -> str:
+    episode = opened.episode
+    lines = [f"=== {visible(episode.task_id) or 'no task'}: {_outcome(episode)}", f"    {_circumstances(opened)}"]
+    lines += [f"--- {_speaker(one)}\n{_indented(one.text)}" for one in conversation(seen.playback, episode.messages)]
+    lines += [f"--- note: {' '.join(visible(note).split())}" for note in seen.notes]
     return "\n".join(lines) + "\n"
 
 
-def _outcome(rollout: SavedRollout) -> str:
-    words = ["solved" if rollout.success else "failed"]
-    words.append(f"{rollout.turns} of {rollout.num_turns} turns, progress {rollout.progress:.2f}")
-    if rollout.reward is not None:
-        words.append(f"reward {rollout.reward:.3f}")
-    if rollout.truncated_by:
-        words.append(f"cut off by {visible(rollout.truncated_by)}")
-    if rollout.broken:
-        words.append(f"broken: {' '.join(visible(rollout.broken).split())}")
+def _outcome(episode: EvaluatedEpisode) -> str:
+    words = ["solved" if episode.success else "failed"]
+    words.append(f"{episode.turns} of {episode.num_turns} turns, progress {episode.progress:.2f}")
+    reward = _reward(episode)
+    if reward is not None:
+        words.append(f"reward {reward:.3f}")
+    if episode.truncated_by:
+        words.append(f"cut off by {visible(episode.truncated_by)}")
+    if episode.broken:
+        words.append(f"broken: {' '.join(visible(episode.broken).split())}")
     return ", ".join(words)
 
 
-def _circumstances(rollout: SavedRollout) -> str:
-    known = {"update": rollout.step, "stage": rollout.stage, "category": rollout.category, "feedback": rollout.feedback}
-    return ", ".join(f"{name} {visible(str(value))}" for name, value in known.items() if value)
+def _reward(episode: EvaluatedEpisode) -> float | None:
+    """Return what an episode was paid, if its record says."""
+    return episode.reward if "reward" in episode.model_fields_set else None
+
+
+def _circumstances(opened: Opened) -> str:
+    known = {
+        "update": opened.extras.get("step"),
+        "stage": opened.extras.get("stage"),
+        "category": opened.episode.category,
+        "feedback": opened.episode.run.feedback,
+    }
+    return ", ".join(f"{name} {visible(value)}" for name, value in known.items() if value)
 
 
 def _speaker(one: Said) -> str:

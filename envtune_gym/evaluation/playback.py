@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from envtune_gym.env import EnvtuneEnv, Episode
+from envtune_gym.errors import EnvtuneError
 from envtune_gym.evaluation.runs.records import RunSettings
 from envtune_gym.evaluation.state_difference import StateDifference, state_difference, truth_state
 from envtune_gym.feedback.turns import turn_note
@@ -21,7 +22,7 @@ from envtune_gym.scoring import TurnResult
 from envtune_gym.tasks import Task, TaskSet
 from envtune_gym.wrappers import AugmentedFeedbackWrapper
 
-__all__ = ["Playback", "PlayedStep", "PlayedTurn", "ShownResult", "disagreements", "play_again"]
+__all__ = ["Playback", "PlayedStep", "PlayedTurn", "Seen", "ShownResult", "look_again", "play_again"]
 
 _THOUGHT = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
 
@@ -150,14 +151,42 @@ def play_again(task: Task, messages: Sequence[str], run: RunSettings) -> Playbac
     return Playback(turns.all(), tuple(unsent), info.get("success", False), info.get("error_type"))
 
 
-def disagreements(playback: Playback, *, success: bool, turns: int) -> Iterator[str]:
-    """Yield how an episode played again differs from its record: by another version of tasks or environment, say.
+@dataclass(frozen=True)
+class Seen:
+    """What could be seen of an episode.
+
+    Attributes:
+        task: Its task, or None if it could not be played again.
+        playback: The episode played again, likewise.
+        notes: Why not, or how it differs from its record: by another version of tasks or environment, say.
+    """
+
+    task: Task | None = None
+    playback: Playback | None = None
+    notes: Sequence[str] = ()
+
+
+def look_again(
+    find_task: Callable[[], Task], messages: Sequence[str], run: RunSettings, *, success: bool, turns: int
+) -> Seen:
+    """Play a record's messages again, as far as that can be done.
 
     Args:
-        playback: The episode played again.
+        find_task: Returns the task, or raises an `EnvtuneError`.
+        messages: The assistant's messages, as they were sent.
+        run: What they were played under.
         success: The verdict that the record has.
         turns: The number of finished turns that it has.
     """
+    try:
+        task = find_task()
+        playback = play_again(task, messages, run)
+    except EnvtuneError as error:
+        return Seen(notes=[f"results not shown: {error}"])
+    return Seen(task, playback, list(_disagreements(playback, success, turns)))
+
+
+def _disagreements(playback: Playback, success: bool, turns: int) -> Iterator[str]:
     if playback.unsent:
         yield "played again, the episode ended before its last messages"
     if playback.success != success:

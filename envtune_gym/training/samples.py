@@ -1,17 +1,18 @@
 """Sample rollouts of a batch as the rows of a table, for people who watch a run in a tracker.
 
 A record has the model's messages only; what the environment said comes from playing them again (see
-`rollout_reading`). Trackers render text as Markdown here and there, and what a model wrote must not load a picture or
+`playback`). Trackers render text as Markdown here and there, and what a model wrote must not load a picture or
 pass for another speaker: control characters are escaped, and each text is indented, which Markdown shows as it stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from envtune_gym.evaluation.rollout_reading import Said, SavedRollout, Stage, read_again, visible, without_results
+from envtune_gym.evaluation.playback import Playback, look_again
+from envtune_gym.evaluation.rollout_reading import Said, Stage, conversation, visible
 from envtune_gym.integrations.rollout import RolloutRecord
 
 __all__ = ["COLUMNS", "SampleRollouts", "as_code", "as_markdown"]
@@ -60,10 +61,7 @@ class SampleRollouts:
         return [self._row(step, records[index * len(records) // count]) for index in range(count)]
 
     def _row(self, step: int, record: RolloutRecord) -> Row:
-        saved = SavedRollout.model_validate(asdict(record))
-        # Whatever broke a rollout might break it again, and no table is worth a run.
-        shown = without_results(saved, record.broken) if record.broken else read_again(saved, self.stage)
-        request, said = "", list(shown.said)
+        request, said = "", conversation(self._played_again(record), record.messages)
         if said and said[0].role == "user":
             request = _bounded(visible(said.pop(0).text))
         values = (
@@ -80,6 +78,18 @@ class SampleRollouts:
             visible(record.broken or record.truncated_by),
         )
         return dict(zip(COLUMNS, values, strict=True))
+
+    def _played_again(self, record: RolloutRecord) -> Playback | None:
+        if record.broken:  # whatever broke a rollout might break it again, and no table is worth a run
+            return None
+        run = self.stage.run(record.feedback)
+        return look_again(
+            lambda: self.stage.tasks.get(record.task_id),
+            record.messages,
+            run,
+            success=record.success,
+            turns=record.turns,
+        ).playback
 
 
 def as_code(text: str) -> str:

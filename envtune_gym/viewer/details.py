@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envtune_gym.errors import EnvtuneError
 from envtune_gym.evaluation.numbers.failures import failure_class
-from envtune_gym.evaluation.playback import Playback, PlayedStep, PlayedTurn, ShownResult, disagreements, play_again
+from envtune_gym.evaluation.playback import Playback, PlayedStep, PlayedTurn, ShownResult
 from envtune_gym.evaluation.state_difference import StateDifference
 from envtune_gym.tasks import Task
 from envtune_gym.viewer.opening import Opened, OpenedRun
@@ -63,20 +62,10 @@ class ViewedEpisode:
 
 def view_episode(run: OpenedRun, opened: Opened) -> ViewedEpisode:
     """Play an episode again; where that cannot be done, a note says why."""
-    episode = opened.episode
-    try:
-        task = run.find_task(episode.task_id, episode.source)
-        playback = play_again(task, episode.messages, episode.run)
-    except EnvtuneError as error:
-        known = "broken" if episode.broken else ""
-        return ViewedEpisode(opened, failure=known, notes=[f"results not shown: {error}"])
-    notes = [] if _is_same(task, episode.fingerprint) else ["the task has changed since it was played"]
-    notes += disagreements(playback, success=episode.success, turns=episode.turns)
-    return ViewedEpisode(opened, task, playback, failure_class(episode, task), notes)
-
-
-def _is_same(task: Task, fingerprint: str) -> bool:
-    return not fingerprint or task.fingerprint.startswith(fingerprint)
+    seen = run.look_again(opened)
+    if seen.task is None:
+        return ViewedEpisode(opened, failure="broken" if opened.episode.broken else "", notes=seen.notes)
+    return ViewedEpisode(opened, seen.task, seen.playback, failure_class(opened.episode, seen.task), seen.notes)
 
 
 def line(viewed: ViewedEpisode) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import ValidationError
 
-from envtune_gym.errors import ConfigurationError, DataError, UnknownTaskError
+from envtune_gym.errors import ConfigurationError, DataError, EnvtuneError, UnknownTaskError
+from envtune_gym.evaluation.playback import Seen, look_again
 from envtune_gym.evaluation.rollout_reading import visible
 from envtune_gym.evaluation.run_logs import SETTINGS_FILE, read_lines
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
@@ -30,6 +32,10 @@ _MAX_SETTING = 1_000
 """Characters of a setting that are shown."""
 _KNOWN_IDS = {"multi_turn_": "bfcl", "gen-": "generated"}
 
+Lines = Iterable[tuple[str, dict[str, Any]]]
+"""Lines of a file, each with where it stands."""
+Choose = Callable[[Lines], Lines]
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -39,10 +45,12 @@ class Opened:
         episode: The record.
         extras: What else the file says of it: update and stage of a training run; and as `under`, the settings in
             which it differs from others of the file.
+        seed: Seed of its reset, if the file says.
     """
 
     episode: EvaluatedEpisode
     extras: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
 
     @property
     def key(self) -> tuple[str, int]:
@@ -69,6 +77,20 @@ class OpenedRun:
     def name(self) -> str:
         """What the page calls it: the file, or the directory of a training run."""
         return self.path.resolve().parent.name if self.path.name == _ROLLOUTS_FILE else self.path.name
+
+    def look_again(self, opened: Opened) -> Seen:
+        """Play one of the episodes again, as far as that can be done."""
+        episode = opened.episode
+        seen = look_again(
+            lambda: self.find_task(episode.task_id, episode.source),
+            episode.messages,
+            episode.run,
+            success=episode.success,
+            turns=episode.turns,
+        )
+        if seen.task is None or not episode.fingerprint or seen.task.fingerprint.startswith(episode.fingerprint):
+            return seen
+        return replace(seen, notes=["the task has changed since it was played", *seen.notes])
 
 
 class TaskFinder:
@@ -131,30 +153,51 @@ def _first(sets: Sequence[TaskSet], task_id: str) -> Task:
     return last.get(task_id)
 
 
-def open_run(path: Path, tasks: str | None = None) -> OpenedRun:
+def open_run(
+    path: Path, tasks: str | None = None, *, choose: Choose | None = None, needs_settings: bool = True
+) -> OpenedRun:
     """Open a file of episodes, or a training run's directory.
 
     Args:
         path: The file or the directory.
         tasks: Where the tasks are found; None: where the records, or the settings beside them, say.
+        choose: Returns the lines to take of those of the file; None: all.
+        needs_settings: Whether settings of a training run that cannot be read are an error even if `tasks` is None;
+            otherwise none of its tasks is to be had, for that reason.
 
     Raises:
         DataError: If it cannot be read, or a line is broken; a last line that was cut off is passed over.
-        ConfigurationError: If it holds no episode.
+        ConfigurationError: If it holds no episode, or the settings beside it cannot be read.
     """
     if path.is_dir():
         path /= _ROLLOUTS_FILE
     if not path.is_file():
         raise DataError(f"there are no episodes in {path}")
     given = None if tasks is None else load_tasks(tasks)
-    lines = list(read_lines(path))
+    lines = list(read_lines(path) if choose is None else choose(read_lines(path)))
     if not lines:
-        raise ConfigurationError(f"{path} holds no episode yet")
-    # Only lines of a training run need them: beside other files may lie settings of something else.
-    is_training = any(_is_of_training(entry) for _, entry in lines)
-    settings = _training_settings(path.parent / SETTINGS_FILE) if is_training else None
-    episodes = _told_apart(list(_episodes(lines, settings)))
-    return OpenedRun(path, episodes, TaskFinder(given, None if settings is None else lambda: _task_sets(settings)))
+        wanted = "no episode yet" if choose is None else "no such episode; loosen the conditions"
+        raise ConfigurationError(f"{path} holds {wanted}")
+    settings, find_task = None, TaskFinder(given)
+    # Only lines of a training run need settings: beside other files may lie those of something else.
+    if any(_is_of_training(entry) for _, entry in lines):
+        settings, find_task = _trained_on(path.parent / SETTINGS_FILE, given, needs_settings or given is not None)
+    return OpenedRun(path, _told_apart(list(_episodes(lines, settings))), find_task)
+
+
+def _trained_on(file: Path, given: TaskSet | None, needs_settings: bool) -> tuple[Settings | None, TaskFinder]:
+    """Return the settings in a training run's file, if there is one, and what finds the tasks of the run."""
+    try:
+        settings = _training_settings(file)
+    except EnvtuneError as error:
+        if needs_settings:
+            raise
+        return None, TaskFinder(trained_on=partial(_raise, error))
+    return settings, TaskFinder(given, None if settings is None else partial(_task_sets, settings))
+
+
+def _raise(error: EnvtuneError) -> NoReturn:
+    raise error
 
 
 def settings_as_text(run: RunSettings) -> dict[str, str]:
@@ -209,7 +252,7 @@ def _training_settings(file: Path) -> Settings | None:
     return make_settings(file_layers(file), str(file))
 
 
-def _episodes(lines: Iterable[tuple[str, dict[str, Any]]], settings: Settings | None) -> Iterator[Opened]:
+def _episodes(lines: Lines, settings: Settings | None) -> Iterator[Opened]:
     """Yield the episodes in lines; where several of one task have the same number, or none, they get others."""
     seen: set[tuple[str, int]] = set()
     latest: Counter[str] = Counter()
@@ -224,7 +267,9 @@ def _episodes(lines: Iterable[tuple[str, dict[str, Any]]], settings: Settings | 
             episode = episode.model_copy(update={"sample": latest[episode.task_id] + 1})
         seen.add((episode.task_id, episode.sample))
         latest[episode.task_id] = max(latest[episode.task_id], episode.sample)
-        yield Opened(episode, {name: str(entry[name]) for name in _EXTRAS if entry.get(name)})
+        seed = entry.get("seed")
+        extras = {name: str(entry[name]) for name in _EXTRAS if entry.get(name)}
+        yield Opened(episode, extras, seed if isinstance(seed, int) else None)
 
 
 def _run_of(entry: Mapping[str, Any], settings: Settings | None) -> dict[str, Any]:

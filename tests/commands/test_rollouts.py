@@ -66,10 +66,52 @@ def test_the_latest_come_last(envtune_json, run):
 def test_without_settings_the_tasks_are_to_be_named(envtune, run, task_file):
     (run / "settings.yaml").unlink()
     _, out, _ = envtune("rollouts", run, "--limit", "1")
-    assert "--- note: results not shown: no settings.yaml" in out
+    assert "--- note: results not shown: the file does not say where its tasks are; give --tasks" in out
     assert "--- user" not in out.splitlines()
     _, out, _ = envtune("rollouts", run, "--limit", "1", "--tasks", task_file)
     assert "--- user" in out.splitlines()
+
+
+def test_with_settings_that_cannot_be_read_the_messages_alone_are_shown(envtune, run, task_file):
+    (run / "settings.yaml").write_text("oven: hot")
+    code, out, _ = envtune("rollouts", run, "--stage", "first")
+    assert code == 0
+    assert f"    {LOOK}" in out.splitlines()
+    assert "oven" in out.partition("--- note: results not shown: ")[2]
+    assert "--- user" not in out.splitlines()
+    code, out, error = envtune("rollouts", run, "--tasks", task_file)
+    assert (code, out, "oven" in error) == (2, "", True)
+
+
+def test_what_a_rollout_says_of_itself_is_plain_data(envtune_json, run):
+    first, second = envtune_json("rollouts", run)
+    known = {"task_id": "ticket", "category": "base", "feedback": "error", "seed": 1, "turns": 2, "num_turns": 2}
+    assert first.items() >= {**known, "step": 1, "stage": "first", "reward": 0.5, "progress": 0.5}.items()
+    assert second.items() >= {**known, "step": 3, "stage": "second", "reward": None, "success": False}.items()
+
+
+@pytest.mark.parametrize(
+    ("words", "steps"),
+    [
+        ((), [1, 3]),
+        (("--limit", "1"), [3]),
+        (("--step", "1"), [1]),
+        (("--stage", "second"), [3]),
+        (("--task", "ticket", "--failed"), [1, 3]),
+    ],
+)
+def test_the_latest_that_fit_are_found(envtune_json, run, words, steps):
+    assert [rollout["step"] for rollout in envtune_json("rollouts", run, *words)] == steps
+
+
+def test_an_evaluated_episode_is_played_again_as_it_was_played(envtune, task_file, tmp_path):
+    file = tmp_path / "run.jsonl"
+    words = ("--tasks", task_file, "--policy", "random", "--action-format", "python", "--feedback", "actionable")
+    envtune("eval", *words, "--seed", "1", "--out", file)
+    _, out, _ = envtune("rollouts", file, "--tasks", task_file)
+    assert "feedback actionable" in out
+    assert "(with a hint)" in out
+    assert "--- note" not in out
 
 
 def test_what_replay_wrote_can_be_read(envtune, task_file, tmp_path):

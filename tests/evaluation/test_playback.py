@@ -1,9 +1,10 @@
 import pytest
 
+from envtune_gym import TaskSet
 from envtune_gym.calls import render_answer, render_calls
 from envtune_gym.callsyntax import Call
 from envtune_gym.errors import DataError
-from envtune_gym.evaluation.playback import disagreements, play_again
+from envtune_gym.evaluation.playback import look_again, play_again
 from envtune_gym.evaluation.runs.records import RunSettings
 
 
@@ -100,10 +101,24 @@ def test_the_settings_of_the_run_count(ticket_task, withheld_task):
         play(ticket_task, DONE, feedback="error", hints="nowhere.yaml")
 
 
+def look(task, *messages, success=False, turns=2, **settings):
+    run = RunSettings(policy="test", **settings)
+    return look_again(lambda: task, messages, run, success=success, turns=turns)
+
+
 def test_what_differs_from_the_record_is_said(ticket_task):
-    playback = play(ticket_task, DONE, DONE, "more")
-    assert list(disagreements(playback, success=False, turns=2)) == [
-        "played again, the episode ended before its last messages"
-    ]
-    assert list(disagreements(playback, success=True, turns=2))[1:] == ["played again, it was not solved"]
-    assert "2 turns were finished, not 1" in list(disagreements(playback, success=False, turns=1))[1]
+    early = "played again, the episode ended before its last messages"
+    assert look(ticket_task, DONE, DONE).notes == []
+    assert look(ticket_task, DONE, DONE, "more").notes == [early]
+    assert look(ticket_task, DONE, DONE, "more", success=True).notes == [early, "played again, it was not solved"]
+    assert look(ticket_task, DONE, DONE, turns=1).notes == ["played again, 2 turns were finished, not 1"]
+    assert look(ticket_task, DONE, DONE).task == ticket_task
+
+
+def test_what_cannot_be_played_again_says_why(ticket_task):
+    missing = look_again(
+        lambda: TaskSet([ticket_task]).get("stranger"), [DONE], RunSettings(policy="test"), success=False, turns=0
+    )
+    assert (missing.task, missing.playback) == (None, None)
+    assert missing.notes[0].startswith("results not shown: no task 'stranger'")
+    assert "nowhere.yaml" in look(ticket_task, DONE, feedback="error", hints="nowhere.yaml").notes[0]

@@ -86,6 +86,32 @@ def test_settings_of_something_else_beside_a_run_are_let_be(tmp_path):
         open_run(write(tmp_path / "rollouts.jsonl", rollout()))
 
 
+def test_where_settings_can_be_done_without_they_are_why_no_task_is_to_be_had(tmp_path):
+    (tmp_path / "settings.yaml").write_text("oven: hot")
+    run = open_run(write(tmp_path / "rollouts.jsonl", rollout()), needs_settings=False)
+    with pytest.raises(ConfigurationError, match="oven"):
+        run.find_task("ticket", "")
+    seen = run.look_again(run.episodes[0])
+    assert seen.playback is None
+    assert "oven" in seen.notes[0]
+    with pytest.raises(ConfigurationError, match="oven"):  # for the format would be anybody's guess
+        open_run(tmp_path, str(save_tasks(tmp_path / "tasks.jsonl")), needs_settings=False)
+
+
+def test_of_a_long_file_only_the_lines_chosen_are_looked_at(tmp_path):
+    file = write(tmp_path / "rollouts.jsonl", {"messages": "no list"}, rollout(), rollout(step=7))
+    run = open_run(file, choose=lambda lines: list(lines)[-1:])
+    assert [(one.extras["step"], one.seed) for one in run.episodes] == [("7", 3)]
+    with pytest.raises(ConfigurationError, match="no such episode; loosen"):
+        open_run(file, choose=lambda lines: [])
+
+
+def test_a_task_that_has_changed_is_said_to_have(tmp_path):
+    changed = played(TASK, SOLVED).model_copy(update={"fingerprint": "0" * 16})
+    run = open_run(save(tmp_path / "run.jsonl", [changed]), str(save_tasks(tmp_path / "tasks.jsonl")))
+    assert run.look_again(run.episodes[0]).notes == ["the task has changed since it was played"]
+
+
 def test_what_an_error_repeats_of_a_file_cannot_act_on_a_terminal(tmp_path):
     line = played(TASK, SOLVED).model_dump()
     file = write(tmp_path / "run.jsonl", {**line, "run": {**line["run"], "\x1b[2J\u202e": 1}})
