@@ -61,6 +61,7 @@ _SIMPLE_ARGUMENT = re.compile(rf"({_NAME})=({_PLAIN})")
 _RESERVED = frozenset(kwlist)
 _CONSTANTS = {"True": True, "False": False, "None": None}
 _SCALARS = frozenset((str, int, float, bool, type(None)))
+_SHOWN_NAME = 40
 _MAX_BRACES = 256
 # An f-string is refused in any case; before Python 3.12 parsing one takes time quadratic in its fields.
 _FSTRING = re.compile(r"\b(?:[fF][rR]?|[rR][fF])['\"]")
@@ -271,8 +272,9 @@ def _to_call(node: ast.expr) -> Call:
         if keyword.arg is None:
             raise _unsupported(keyword.value, "arguments cannot be unpacked with **")
         if keyword.arg in kwargs:
-            reason = f"keyword argument repeated: {keyword.arg}"
-            raise _UnsupportedError(keyword.value, reason, f"{reason} (<string>, line {keyword.lineno})")
+            reason = "keyword argument repeated: "
+            official = f"{reason}{keyword.arg} (<string>, line {keyword.lineno})"
+            raise _UnsupportedError(keyword.value, reason + keyword.arg[:_SHOWN_NAME], official)
         kwargs[keyword.arg] = _to_value(keyword.value)
     return Call(function.id, kwargs, tuple([_to_value(argument) for argument in node.args]))
 

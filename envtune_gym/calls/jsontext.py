@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from envtune_gym.calls.reply import SURROGATE, RefusedError, refusal
+from envtune_gym.calls.reply import SURROGATE, RefusedError, excerpt, refusal
 from envtune_gym.callsyntax import MAX_DEPTH, MAX_DIGITS, Call
 
 __all__ = ["check_nesting", "has_lone_surrogate", "read_json", "read_value", "skip_blanks"]
@@ -107,7 +107,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     unique = dict(pairs)
     if len(unique) < len(pairs):
         repeated, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _ValueFault(f"key {repeated[:40]!r} given twice in one object")
+        raise _ValueFault(f"key {excerpt(repeated)!r} given twice in one object")
     return unique
 
 

@@ -40,7 +40,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from envtune_gym.calls.reply import MAX_CALLS
+from envtune_gym.calls.reply import MAX_CALLS, excerpt
 from envtune_gym.callsyntax import (
     MAX_LENGTH,
     BrokenCall,
@@ -122,10 +122,10 @@ def function_strings(functions: Iterable[tuple[str, Any]]) -> list[str]:
         try:
             values = json.loads(arguments) if isinstance(arguments, str) else arguments
             if not isinstance(values, dict):
-                raise DecodeError(f"arguments of {name[:40]!r} are no object")
+                raise DecodeError(f"arguments of {excerpt(name)!r} are no object")
             written = ",".join([f"{key}={value!r}" for key, value in values.items()])
         except (ValueError, RecursionError) as error:
-            raise DecodeError(f"arguments of {name[:40]!r} are not JSON: {error}") from None
+            raise DecodeError(f"arguments of {excerpt(name)!r} are not JSON: {error}") from None
         executions.append(f"{name}({written})")
     return executions
 

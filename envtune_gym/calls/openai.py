@@ -19,7 +19,7 @@ from typing import Any
 
 from envtune_gym.calls.jsontext import read_json
 from envtune_gym.calls.official import DecodeError, decode_functions
-from envtune_gym.calls.reply import Decoder, Meaning, ParseError, RefusedError, readable, refusal
+from envtune_gym.calls.reply import Decoder, Meaning, ParseError, RefusedError, excerpt, readable, refusal
 from envtune_gym.callsyntax import Call
 
 __all__ = ["parse"]
@@ -99,9 +99,9 @@ def _decode_correctly(functions: list[tuple[str, Any]]) -> tuple[list[Call], str
             try:
                 arguments = read_json(arguments)
             except RefusedError as refused:
-                return [], f"arguments of {name[:40]!r} are not JSON: {refused.error.reason}"
+                return [], f"arguments of {excerpt(name)!r} are not JSON: {refused.error.reason}"
         if not isinstance(arguments, dict):
-            return [], f"arguments of {name[:40]!r} are no object"
+            return [], f"arguments of {excerpt(name)!r} are no object"
         calls.append(Call(name, arguments))
     return calls, ""
 

@@ -20,6 +20,7 @@ __all__ = [
     "ParseError",
     "RefusedError",
     "Reply",
+    "excerpt",
     "readable",
     "refusal",
 ]
@@ -35,6 +36,8 @@ MAX_CALLS = 128
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Code points that are no characters: a string holds one only where half of a pair is missing."""
 _EXCERPT = 40
+_SHOWN = 2 * _EXCERPT + 2
+"""Characters that an excerpt takes where it is shown between quotes: as many as if each were a line feed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,15 @@ class RefusedError(Exception):
 def refusal(text: str, position: int, reason: str, expected: str = "", end: int | None = None) -> ParseError:
     """Return the error at a position of a text, with an excerpt of what stands there (up to `end`)."""
     stop = position + _EXCERPT if end is None else min(end, position + _EXCERPT)
-    return ParseError(reason, position, text[position:stop], expected)
+    return ParseError(reason, position, excerpt(text[position:stop]), expected)
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning of a text, shorter still where characters are shown by their numbers, which are long."""
+    beginning = text[:_EXCERPT]
+    while len(repr(beginning)) > _SHOWN:
+        beginning = beginning[:-1]
+    return beginning
 
 
 def readable(text: str) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 
 from envtune_gym.calls.jsontext import check_nesting, read_value, skip_blanks
-from envtune_gym.calls.reply import MAX_CALLS, Meaning, ParseError, RefusedError, refusal
+from envtune_gym.calls.reply import MAX_CALLS, Meaning, ParseError, RefusedError, excerpt, refusal
 from envtune_gym.calls.thinking import CLOSE, OPEN, end_of_thinking, opened_in_prompt
 from envtune_gym.callsyntax import Call
 
@@ -211,7 +211,7 @@ def _read_call(text: str, position: int) -> tuple[Call, int, ParseError | None]:
         value_start = skip_blanks(text, position + 1)
         value, position = read_value(text, value_start)
         if key in seen:
-            raise RefusedError(refusal(text, key_start, f"key {key[:40]!r} given twice in one call"))
+            raise RefusedError(refusal(text, key_start, f"key {excerpt(key)!r} given twice in one call"))
         seen.add(key)
         if key == "name":
             if not isinstance(value, str) or not value:

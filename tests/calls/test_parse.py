@@ -4,7 +4,7 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from envtune_gym.calls import MAX_CALLS, ParseError, parse_action, render_calls
@@ -14,6 +14,8 @@ from envtune_gym.errors import ConfigurationError
 from .texts import ANY_TEXT, FORMATS, PIECES, READINGS
 
 LONG = 60_000
+UNPRINTABLE = "\U0010ffff" * 60  # ten characters each where an error shows them
+REPEATED = f'{{"{UNPRINTABLE}": 1, "{UNPRINTABLE}": 2}}'
 
 
 def check(text, action_format, decoder, strict):
@@ -40,6 +42,10 @@ def check(text, action_format, decoder, strict):
 @pytest.mark.parametrize(("action_format", "decoder"), READINGS)
 @settings(max_examples=300)
 @given(text=ANY_TEXT)
+@example(text=UNPRINTABLE)
+@example(text=REPEATED)
+@example(text=f"<tool_call>[{REPEATED}]</tool_call>")
+@example(text=f"[f({'a' * 500}=1, {'a' * 500}=2)]")
 def test_any_text_has_a_meaning(action_format, decoder, strict, text):
     check(text, action_format, decoder, strict)
 
