@@ -8,11 +8,14 @@ seconds in which an engine is made, and those that its first run takes more than
 compilation). What an engine is worth is its speed divided by that of eager `generate` at the same batch size.
 
 Engines: `generate` is transformers' own, `generate-static` the same with its compiled static cache, the others are this
-package's; `graph-forgetful` reads all conversations anew in each turn, and `vllm` is left out where vLLM is missing.
+package's; `static` is `generate-static` in few shapes, with log-probabilities, and `graph-forgetful` reads all
+conversations anew in each turn. `vllm` is left out where vLLM is missing. `vllm-server` is measured where
+`--vllm-server` and `--vllm-weights` say where a `vllm serve` process is; where none answers yet, the line that says so
+holds the command that starts one.
 The exit code is 1 if a bar is missed or an engine fails.
 
-With `--check` nothing is timed. The graph engine plays growing conversations, some of which end, in changing order,
-with the weights changed before the last turn; the log-probabilities of its tokens must be as near to those of a plain
+With `--check` nothing is timed. `graph` and `static` play growing conversations, some of which end, in changing order,
+with the weights changed before the last turn; the log-probabilities of their tokens must be as near to those of a plain
 forward pass in full precision as those of a plain forward pass in the engine's precision are.
 
 Examples:
@@ -20,6 +23,7 @@ Examples:
   python benchmarks/generation_speed.py --bf16 --engines generate graph graph-forgetful --prompts 256 --shortest 800 \
     --longest 800 --turns 4 --batches 256
   python benchmarks/generation_speed.py --bf16 --batches 256 --shortest 16 --longest 16 --bars graph=8
+  python benchmarks/generation_speed.py --bf16 --vllm-server http://localhost:8000 --vllm-weights /dev/shm/weights
   python benchmarks/generation_speed.py --bf16 --check --prompts 64 --group 4 --turns 4
   python benchmarks/generation_speed.py --prompts 4 --group 2 --shortest 20 --longest 40 --new-tokens 4 --batches 4
 """
@@ -42,10 +46,13 @@ from profiling import finish
 from speed_report import Columns, device_name, report
 
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.integrations.engine import TransformersEngine
+from envtune_gym.integrations.engine import Engine, TransformersEngine
 from envtune_gym.integrations.graph_engine import GraphEngine
 from envtune_gym.integrations.models import SMOLLM2, load_model
+from envtune_gym.integrations.static_engine import StaticCacheEngine
 from envtune_gym.integrations.vllm_engine import VllmEngine
+from envtune_gym.integrations.vllm_server import VllmServer
+from envtune_gym.integrations.vllm_server_engine import VllmServerEngine
 
 Run = Callable[[list[list[int]]], list[list[int]]]
 """Draws a reply to each prompt."""
@@ -53,11 +60,14 @@ Run = Callable[[list[list[int]]], list[list[int]]]
 NO_END: frozenset[int] = frozenset()  # no token ends a reply: every engine draws the same number
 FIRST_TOKEN = 100  # what is below may be special
 
-ENGINES = ("generate", "generate-static", "transformers", "graph", "graph-forgetful", "vllm")
+ENGINES = ("generate", "generate-static", "transformers", "static", "graph", "graph-forgetful", "vllm", "vllm-server")
 """In the order in which they are measured; the first is what the others are compared with."""
-DEFAULT_ENGINES = ("generate", "transformers", "graph", "vllm")
+DEFAULT_ENGINES = ("generate", "transformers", "static", "graph", "vllm")
 BARS = {"graph": 3.0, "vllm": 4.0}
 """How many times as fast as eager `generate` an engine must be."""
+
+CHECKED: Mapping[str, Callable[..., Engine]] = {"graph": GraphEngine, "static": StaticCacheEngine}
+"""The engines that `--check` holds against plain forward passes."""
 
 COLUMNS: Columns = {
     "engine": ("engine", ""),
@@ -170,10 +180,25 @@ def makers(args: argparse.Namespace, model: Any, batch: int) -> dict[str, Callab
         "generate": lambda: eager_generate(lowered(), new_tokens, batch),
         "generate-static": lambda: eager_generate(lowered(), new_tokens, batch, cache_implementation="static"),
         "transformers": lambda: with_engine(TransformersEngine(lowered(), NO_END, 1.0, batch), new_tokens),
+        "static": lambda: with_engine(StaticCacheEngine(model, NO_END, 1.0, batch, dtype), new_tokens),
         "graph": lambda: with_engine(graph(), new_tokens),
         "graph-forgetful": lambda: with_engine(graph(), new_tokens, forgetful=True),
         "vllm": lambda: with_engine(VllmEngine(model, NO_END, 1.0, batch, dtype), new_tokens),
+        "vllm-server": lambda: with_engine(
+            VllmServerEngine(model, server_place(args), NO_END, 1.0, batch, dtype), new_tokens
+        ),
     }
+
+
+def server_place(args: argparse.Namespace) -> VllmServer:
+    """Return where the command line says that a server is.
+
+    Raises:
+        ConfigurationError: If it does not say it.
+    """
+    if not args.vllm_server or not args.vllm_weights:
+        raise ConfigurationError("the engine 'vllm-server' needs --vllm-server URL and --vllm-weights DIR")
+    return VllmServer(args.vllm_server, args.vllm_weights)
 
 
 def measure(make: Callable[[], Run], args: argparse.Namespace, vocabulary: int) -> dict[str, float]:
@@ -276,14 +301,20 @@ def log_probabilities(model: Any, prompt: list[int], reply: list[int]) -> torch.
     return logits.log_softmax(-1).gather(1, torch.tensor(reply, device=model.device)[:, None])[:, 0].cpu()
 
 
-def check(args: argparse.Namespace, model: Any, prompts: list[list[int]]) -> None:
-    """Hold the graph engine against plain forward passes over growing conversations.
+def check(args: argparse.Namespace, model: Any, name: str) -> bool:
+    """Hold an engine against plain forward passes over growing conversations.
 
-    Raises:
-        SystemExit: If its log-probabilities are farther off than its precision explains.
+    Args:
+        args: The arguments of the command line.
+        model: The model; its weights are changed.
+        name: The engine, one of `CHECKED`.
+
+    Returns:
+        Whether its log-probabilities are no farther off than its precision explains.
     """
     dtype = torch.bfloat16 if args.bf16 else model.dtype
-    engine = GraphEngine(model, NO_END, batch_size=args.batches[0], dtype=dtype)
+    engine = CHECKED[name](model, NO_END, 1.0, args.batches[0], dtype)
+    prompts = make_prompts(args, model.config.vocab_size)
     rng = random.Random(args.seed)
     torch.manual_seed(args.seed)
     wrong = False
@@ -303,14 +334,13 @@ def check(args: argparse.Namespace, model: Any, prompts: list[list[int]]) -> Non
         within = bool(mine.mean() < 1.5 * plain.mean() + 1e-4) and bool(mine.max() < 2 * plain.max() + 1e-2)
         wrong |= not within
         print(
-            f"turn {turn + 1}, {len(prompts)} rows: off by {mine.mean():.5f} on average, {mine.max():.4f} at most; "
-            f"plain forward pass {plain.mean():.5f}, {plain.max():.4f}: {'good' if within else 'WRONG'}"
+            f"{name}, turn {turn + 1}, {len(prompts)} rows: off by {mine.mean():.5f} on average, {mine.max():.4f} at "
+            f"most; plain forward pass {plain.mean():.5f}, {plain.max():.4f}: {'good' if within else 'WRONG'}"
         )
         prompts = grown(prompts, [reply.ids for reply in replies], args.added, rng, model.config.vocab_size)
         rng.shuffle(prompts)
         prompts = prompts[: -max(1, len(prompts) // 8)] or prompts
-    if wrong:
-        raise SystemExit("the graph engine computes something else than the model")
+    return not wrong
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -328,12 +358,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batches", type=int, nargs="+", default=[128, 512], help="batch sizes")
     parser.add_argument("--repeats", type=int, default=2, help="runs after the first")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=DEFAULT_ENGINES, help="what to measure")
+    parser.add_argument("--vllm-server", metavar="URL", help="measure the server at this address too")
+    parser.add_argument("--vllm-weights", metavar="DIR", help="a folder of its own for the weights of that server")
     bars = [f"{name}={times:g}" for name, times in BARS.items()]
     parser.add_argument("--bars", type=bar, nargs="*", default=list(map(bar, bars)), help=f"default: {' '.join(bars)}")
     parser.add_argument("--bf16", action="store_true", help="compute in bfloat16")
     parser.add_argument("--seed", type=int, default=0, help="seed of the prompts")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the table and the figures there")
     args = parser.parse_args(arguments)
+    if args.vllm_server and "vllm-server" not in args.engines:
+        args.engines = [*args.engines, "vllm-server"]
     model = load_unending(args.model)
     print(
         f"{device_name()}, torch {torch.__version__}: {args.prompts} prompts, "
@@ -341,8 +375,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         flush=True,
     )
     if args.check:
-        check(args, model, make_prompts(args, model.config.vocab_size))
-        return 0
+        good = [check(args, model, name) for name in CHECKED]
+        return 0 if all(good) else 1
     rows, failed = measure_all(args, model)
     verdicts = held(rows, dict(args.bars))
     for name, times in args.bars:

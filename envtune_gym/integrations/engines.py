@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Literal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import Engine, TransformersEngine
 from envtune_gym.integrations.graph_engine import GraphEngine
+from envtune_gym.integrations.static_engine import StaticCacheEngine
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EngineName", "MakeEngine", "engine_maker"]
 
-EngineName = Literal["auto", "transformers", "graph", "vllm", "vllm-server"]
-"""`auto` is `graph` on a GPU for models that it knows, else `transformers`."""
+EngineName = Literal["auto", "transformers", "graph", "static", "vllm", "vllm-server"]
+"""`auto` is, on a GPU, the first of `graph` and `static` that takes the model, else `transformers`."""
 
 MakeEngine = Callable[["PreTrainedModel", Collection[int], float], Engine]
 """Returns an engine for a model, the tokens that end a reply, and a temperature."""
@@ -45,8 +47,8 @@ def engine_maker(
     Raises:
         ConfigurationError: If the name is unknown, or the server's place is not.
     """
-    if name not in ("auto", "transformers", "graph", "vllm", "vllm-server"):
-        raise ConfigurationError(f"unknown engine {name!r}; known: auto, transformers, graph, vllm, vllm-server")
+    if name not in get_args(EngineName):
+        raise ConfigurationError(f"unknown engine {name!r}; known: {', '.join(get_args(EngineName))}")
     if name == "vllm-server" and vllm_server is None:
         raise ConfigurationError("the engine 'vllm-server' needs the server's url and a folder for its weights")
     made: Engine | None = None
@@ -81,10 +83,12 @@ def _make(
         from envtune_gym.integrations.vllm_engine import VllmEngine
 
         return VllmEngine(model, end_ids, temperature, batch_size, dtype)
-    if name == "graph" or (name == "auto" and model.device.type == "cuda"):
-        try:
-            return GraphEngine(model, end_ids, temperature, batch_size, dtype)
-        except ConfigurationError:
-            if name == "graph":
-                raise
+    if name == "graph":
+        return GraphEngine(model, end_ids, temperature, batch_size, dtype)
+    if name == "static":
+        return StaticCacheEngine(model, end_ids, temperature, batch_size, dtype)
+    if name == "auto" and model.device.type == "cuda":
+        for engine in (GraphEngine, StaticCacheEngine):
+            with suppress(ConfigurationError):
+                return engine(model, end_ids, temperature, batch_size, dtype)
     return TransformersEngine(model, end_ids, temperature, batch_size, dtype)

@@ -65,7 +65,7 @@ class TaskSettings(_Group):
     difficulty: Any = None
     """of generated tasks: a level 1-5, or numbers such as `turns=4,domains=2`"""
     limit: Count | None = None
-    """at most so many; a mixture needs it of an endless source"""
+    """at most so many, evenly spaced; a mixture needs it of an endless source"""
     skip_quarantined: bool = False
     """leave out official tasks that cannot fairly be solved"""
 
@@ -79,7 +79,7 @@ class TaskSettings(_Group):
         tasks = load_tasks(self.source, self.categories, self.split, self.domains, self.difficulty)
         if self.skip_quarantined and tasks.is_finite:
             tasks = tasks.without_quarantined()
-        return tasks if self.limit is None else tasks[: self.limit]
+        return tasks if self.limit is None else tasks.spread(self.limit)
 
 
 class StageSettings(_Group):
@@ -255,8 +255,8 @@ class Settings(_Group):
     entropy_bonus: Annotated[float, Field(ge=0)] = 0.001
     """weight of the entropy bonus"""
 
-    engine: Literal["auto", "transformers", "graph", "vllm", "vllm-server"] = "auto"
-    """what samples the replies; `auto`: `graph` on a GPU where the model allows it, else `transformers`"""
+    engine: Literal["auto", "transformers", "graph", "static", "vllm", "vllm-server"] = "auto"
+    """what samples the replies; `auto`: on a GPU `graph` or `static`, as the model allows, else `transformers`"""
     vllm_server: VllmServerSettings | None = None
     """the server of the engine `vllm-server`; null: none"""
     rollout_batch: Count = 64
@@ -325,11 +325,7 @@ class Settings(_Group):
         if not self.validation.every:
             return None
         chosen = self.validation.tasks or self.tasks[0].model_copy(update={"split": "val", "limit": None})
-        tasks, limit = chosen.load(), self.validation.limit
-        if not tasks.is_finite:
-            return tasks[:limit]
-        wanted = min(limit, len(tasks))
-        return TaskSet(tasks[place * len(tasks) // wanted] for place in range(wanted))  # official ones go by category
+        return chosen.load().spread(self.validation.limit)
 
 
 GROUPS: tuple[type[BaseModel], ...] = (

@@ -8,6 +8,7 @@ pytest.importorskip("trl")
 
 import generation_speed
 from generation_speed import COLUMNS, held, make_prompts, with_ratios
+from integrations.vllm_stand_in import stand_in
 from speed_report import markdown
 
 SMALL = [
@@ -73,13 +74,13 @@ def test_no_engine_knows_the_prompts_of_a_run_from_the_one_before():
 
 
 def test_engines_are_measured_and_those_that_are_missing_are_named(model, tmp_path, capsys):
-    engines = ["vllm", "graph", "transformers", "generate"]
+    engines = ["vllm", "graph", "transformers", "static", "generate"]
     command = [*SMALL, "--model", str(model), "--turns", "2", "--added", "5", "--out", str(tmp_path)]
     assert generation_speed.main([*command, "--engines", *engines, "--bars", "graph=0.001"]) == 0
     said = capsys.readouterr().out
     assert "graph at least 0.001 x generate at every batch size: met" in said
     rows = json.loads((tmp_path / "generation_speed.json").read_text())["rows"]
-    assert [one["engine"] for one in rows][:3] == ["generate", "transformers", "graph"]
+    assert [one["engine"] for one in rows][:4] == ["generate", "transformers", "static", "graph"]
     assert rows[0]["times_generate"] == 1.0
     if find_spec("vllm") is None:
         assert "vllm            batch    4: left out: the engine 'vllm' needs vLLM" in said
@@ -87,12 +88,23 @@ def test_engines_are_measured_and_those_that_are_missing_are_named(model, tmp_pa
     assert "MISSED" in capsys.readouterr().out
 
 
+def test_a_server_is_measured_where_the_command_line_says_that_there_is_one(model, tmp_path, capsys):
+    command = [*SMALL, "--model", str(model), "--engines", "generate", "--bars"]
+    with stand_in(generation_speed.load_unending(str(model))) as server:
+        at = ["--vllm-server", server.url, "--vllm-weights", str(tmp_path / "weights")]
+        assert generation_speed.main([*command, *at]) == 0
+    assert "vllm-server     batch    4:" in capsys.readouterr().out
+    assert len(server.prompts) == 2 * 4 + 1  # the runs, and what the engine compares at first
+    assert generation_speed.main([*command, "--vllm-server", server.url]) == 0
+    assert "vllm-server     batch    4: left out: the engine 'vllm-server' needs --vllm" in capsys.readouterr().out
+
+
 def test_every_engine_draws_as_many_tokens(model):
     args = argparse.Namespace(bf16=False, new_tokens=12)
     loaded = generation_speed.load_unending(str(model))
     prompts = [[101, 102, 103], [101, 102, 103], [150, 151], [160] * 7]
     for name, make in generation_speed.makers(args, loaded, 4).items():
-        if name != "vllm":
+        if not name.startswith("vllm"):
             assert [len(reply) for reply in make()(prompts)] == [12] * 4, name
 
 
@@ -105,6 +117,8 @@ def test_an_engine_that_fails_does_not_stop_the_others(model, capsys):
     assert "graph           batch    0: left out: " in said
 
 
-def test_the_graph_engine_is_held_against_plain_passes(model, capsys):
+def test_engines_are_held_against_plain_passes(model, capsys):
     assert generation_speed.main([*SMALL, "--model", str(model), "--check", "--turns", "2"]) == 0
-    assert capsys.readouterr().out.count(": good") == 2
+    said = capsys.readouterr().out
+    assert said.count(": good") == 4
+    assert "static, turn 2" in said

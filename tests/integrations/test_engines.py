@@ -10,12 +10,19 @@ from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import TransformersEngine
 from envtune_gym.integrations.engines import engine_maker
 from envtune_gym.integrations.graph_engine import GraphEngine
+from envtune_gym.integrations.static_engine import StaticCacheEngine
 
 from .helpers import tiny_model
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("auto", TransformersEngine), ("transformers", TransformersEngine), ("graph", GraphEngine)]
+    ("name", "kind"),
+    [
+        ("auto", TransformersEngine),
+        ("transformers", TransformersEngine),
+        ("graph", GraphEngine),
+        ("static", StaticCacheEngine),
+    ],
 )
 def test_the_name_says_which_engine_it_is(name, kind, model):
     assert type(engine_maker(name)(model, {2}, 1.0)) is kind
@@ -37,8 +44,21 @@ def test_a_model_that_graphs_cannot_hold_is_refused_only_where_they_are_asked_fo
     assert type(engine_maker("auto")(model, {2}, 1.0)) is TransformersEngine
 
 
-def test_the_precision_is_the_graphs(model):
-    engine = engine_maker("graph", 8, torch.bfloat16)(model, {2}, 1.0)
+def test_on_a_gpu_the_first_engine_that_takes_the_model_is_chosen(model, monkeypatch):
+    monkeypatch.setattr(type(model), "device", torch.device("cuda"))  # nothing is put there before it samples
+    assert type(engine_maker("auto")(model, {2}, 1.0)) is GraphEngine
+    model.config.layer_types = ["sliding_attention", "full_attention"]
+    model.config.sliding_window = 8
+    assert type(engine_maker("auto")(model, {2}, 1.0)) is StaticCacheEngine
+    monkeypatch.setattr(type(model), "_can_compile_fullgraph", False)
+    assert type(engine_maker("auto")(model, {2}, 1.0)) is TransformersEngine
+    with pytest.raises(ConfigurationError, match="use the engine 'transformers'"):
+        engine_maker("static")(model, {2}, 1.0)
+
+
+@pytest.mark.parametrize("name", ["graph", "static"])
+def test_the_precision_is_the_engines(model, name):
+    engine = engine_maker(name, 8, torch.bfloat16)(model, {2}, 1.0)
     assert len(engine.generate([[5, 6]], [3])[0].ids) <= 3
     assert model.dtype == torch.float32
 

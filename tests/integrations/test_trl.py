@@ -116,7 +116,7 @@ def test_the_trainer_learns_from_groups_of_rollouts(trainer):
     assert torch.isfinite(weights(grpo)).all()
 
 
-@pytest.mark.parametrize("engine", ["transformers", "graph"])
+@pytest.mark.parametrize("engine", ["transformers", "graph", "static"])
 @pytest.mark.parametrize("withheld", [False, True])
 def test_only_the_models_own_tokens_are_in_the_loss(trainer, withheld_task, withheld, engine):
     seen = []
@@ -141,7 +141,7 @@ def test_only_the_models_own_tokens_are_in_the_loss(trainer, withheld_task, with
             assert ids[present.bool()][-1] == end or own[present.bool()][-1]
 
 
-@pytest.mark.parametrize("engine", ["transformers", "graph"])
+@pytest.mark.parametrize("engine", ["transformers", "graph", "static"])
 @pytest.mark.parametrize("withheld", [False, True])
 def test_sampled_log_probabilities_are_those_of_the_loss(trainer, withheld_task, withheld, engine):
     """A policy that has not changed has ratio 1: TRL's own forward pass agrees with what was sampled."""

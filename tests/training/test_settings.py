@@ -73,7 +73,7 @@ def test_a_file_may_stand_on_presets(tmp_path):
         ("delta: .nan", "delta: Input should be a finite number"),
         (
             "engine: fast",
-            "engine: Input should be 'auto', 'transformers', 'graph', 'vllm' or 'vllm-server', not 'fast'",
+            "engine: Input should be 'auto', 'transformers', 'graph', 'static', 'vllm' or 'vllm-server', not 'fast'",
         ),
         ("engine: vllm-server", "the engine vllm-server needs vllm_server: a folder for the weights"),
         ("vllm_server: {url: 'http://there:8000'}", "vllm_server.weights: Field required"),
@@ -144,6 +144,8 @@ def test_a_validation_has_each_category_of_an_ordered_set(tmp_path, ticket_task,
     assert validation(4) == ["base_0", "base_5", "miss_func_0", "miss_func_5"]
     assert validation(3) == ["base_0", "base_6", "miss_func_3"]
     assert validation(20) == validation(500) == [task.id for task in tasks]
+    trained_on = make_settings([{"tasks": {**source, "limit": 4}}]).load_tasks().ids
+    assert trained_on == validation(4)
 
 
 @pytest.mark.bfcl
