@@ -1,13 +1,17 @@
-"""Attention kernels for inputs that have another shape each time."""
+"""What a model's layers attend to, and kernels of attention for inputs that have another shape each time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-__all__ = ["for_changing_shapes"]
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
+
+__all__ = ["for_changing_shapes", "layer_kinds"]
 
 _KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
@@ -23,3 +27,12 @@ def for_changing_shapes() -> Iterator[None]:
     """
     with sdpa_kernel(_KERNELS):
         yield
+
+
+def layer_kinds(config: PreTrainedConfig) -> set[str]:
+    """Return the kinds of a model's layers as transformers names them; `full_attention` sees all that stands before."""
+    kinds = getattr(config, "layer_types", None)
+    if kinds:
+        return set(kinds)
+    window = getattr(config, "sliding_window", None)  # Mistral's configuration has this alone
+    return {"full_attention"} if window is None else {"sliding_attention"}

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from envtune_gym.errors import ConfigurationError
+from envtune_gym.integrations.attention import layer_kinds
 from envtune_gym.integrations.engine import Generated, OnReply, cache_argument
 from envtune_gym.integrations.kept_slots import KeptSlots, Seat, weights_mark
 from envtune_gym.integrations.slot_views import ATTENTION, DecodeView, Part, ReadView, register_attention
@@ -353,7 +354,7 @@ def _check_layers(model: PreTrainedModel) -> None:
         ConfigurationError: With the engine to use instead.
     """
     config = model.config
-    kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
+    kinds = layer_kinds(config)
     if kinds != {"full_attention"} or getattr(config, "final_logit_softcapping", None) or config.is_encoder_decoder:
         raise ConfigurationError(
             f"the graph engine decodes models with full attention only, not {type(model).__name__} with "

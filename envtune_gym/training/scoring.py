@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.function import once_differentiable
 
+from envtune_gym.integrations.attention import layer_kinds
 from envtune_gym.integrations.engine import cache_argument
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ _IGNORED = -100
 
 def can_share(model: PreTrainedModel) -> bool:
     """Tell whether a model's rows can share prompts: all layers attend to everything, and activations are kept."""
-    kinds = set(getattr(model.config, "layer_types", None) or ["full_attention"])
-    return kinds == {"full_attention"} and not (model.training and model.is_gradient_checkpointing)
+    return layer_kinds(model.config) == {"full_attention"} and not (model.training and model.is_gradient_checkpointing)
 
 
 def score_plainly(model: Model, ids: torch.Tensor, mask: torch.Tensor, keep: int) -> Scores:

@@ -3,8 +3,9 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from transformers import Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config
 
-from envtune_gym.integrations.attention import for_changing_shapes
+from envtune_gym.integrations.attention import for_changing_shapes, layer_kinds
 from envtune_gym.integrations.engine import TransformersEngine
 
 
@@ -31,3 +32,17 @@ def test_replies_are_sampled_without_it(model):
     TransformersEngine(model, [2]).generate([[5, 6, 7], [5, 6]], [3, 3])
     assert seen
     assert not any(seen)
+
+
+@pytest.mark.parametrize(
+    ("config", "kinds"),
+    [
+        (LlamaConfig(), {"full_attention"}),
+        (Qwen3Config(), {"full_attention"}),
+        (MistralConfig(sliding_window=None), {"full_attention"}),
+        (MistralConfig(sliding_window=4096), {"sliding_attention"}),
+        (Gemma3TextConfig(), {"sliding_attention", "full_attention"}),
+    ],
+)
+def test_the_kinds_of_layers_are_known(config, kinds):
+    assert layer_kinds(config) == kinds

@@ -8,8 +8,9 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import TransformersEngine
 from envtune_gym.integrations.graph_engine import GraphEngine
+from envtune_gym.integrations.static_engine import StaticCacheEngine
 
-EACH_ENGINE = pytest.mark.parametrize("engine_class", [TransformersEngine, GraphEngine])
+EACH_ENGINE = pytest.mark.parametrize("engine_class", [TransformersEngine, GraphEngine, StaticCacheEngine])
 PROMPTS = [[7, 8, 9, 10, 11, 12], [20, 21], [30, 31, 32, 33], [40]]
 
 
@@ -101,10 +102,10 @@ def test_bad_options_are_refused(engine_class, model, options):
 
 def test_a_long_batch_shrinks_and_its_rows_stay_themselves(model):
     prompts, limits = [[5 + n, 6] for n in range(40)], [2] * 30 + [40] * 10
-    greedy = [
-        engine(model, {2}, temperature=1e-4).generate(prompts, limits) for engine in (TransformersEngine, GraphEngine)
-    ]
-    assert [reply.ids for reply in greedy[0]] == [reply.ids for reply in greedy[1]]
+    engines = TransformersEngine, GraphEngine, StaticCacheEngine
+    plain, *others = (engine(model, {2}, temperature=1e-4).generate(prompts, limits) for engine in engines)
+    for greedy in others:
+        assert [reply.ids for reply in greedy] == [reply.ids for reply in plain]
 
 
 def test_short_batches_after_long_ones_stay_within_their_part_of_the_slots(model):
@@ -137,8 +138,9 @@ def test_weights_that_have_changed_are_read_again(model):
     assert model.dtype == torch.float32
 
 
-def test_models_that_look_at_a_window_only_are_refused(model):
-    model.config.layer_types = ["sliding_attention", "full_attention"]
+@pytest.mark.parametrize("said", [{"layer_types": ["sliding_attention", "full_attention"]}, {"sliding_window": 8}])
+def test_models_that_look_at_a_window_only_are_refused(model, said):
+    model.config.update(said)
     with pytest.raises(ConfigurationError, match="use the engine 'transformers'"):
         GraphEngine(model, {2})
 
