@@ -42,7 +42,14 @@ from envtune_gym.training.evaluation import (
 )
 from envtune_gym.training.layers import file_layers, make_settings, to_yaml
 from envtune_gym.training.log import SETTINGS_FILE, RunLog
-from envtune_gym.training.processes import Processes, on_cpu, on_one_gpu, with_fsdp
+from envtune_gym.training.processes import (
+    Processes,
+    on_cpu,
+    on_one_gpu,
+    told_to_use_cpu,
+    with_deepspeed,
+    with_fsdp,
+)
 from envtune_gym.training.samples import SampleRollouts
 from envtune_gym.training.settings import LoraSettings, Settings, StageSettings
 from envtune_gym.training.stages import Stages
@@ -242,9 +249,11 @@ def _check_processes(settings: Settings, processes: Processes) -> None:
         raise ConfigurationError(
             f"the engine {settings.engine!r} is for a single process; with several use the engine 'auto'"
         )
+    if with_deepspeed() and told_to_use_cpu():
+        raise ConfigurationError("accelerate leaves DeepSpeed out where ACCELERATE_USE_CPU is set; unset it")
     if with_fsdp() and settings.evaluations:
         raise ConfigurationError("under FSDP nothing is evaluated after training; leave out evaluations")
-    if with_fsdp() and (settings.lora is not None or settings.engine == "graph"):
+    if with_fsdp() and (settings.lora is not None or settings.engine in ("graph", "static")):
         raise ConfigurationError("under FSDP all weights are trained, with the engine 'transformers'; use DDP instead")
 
 

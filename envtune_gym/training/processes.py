@@ -17,7 +17,7 @@ from accelerate.utils import broadcast_object_list, gather_object
 if TYPE_CHECKING:
     from transformers import TrainingArguments
 
-__all__ = ["Processes", "on_cpu", "on_one_gpu", "with_fsdp"]
+__all__ = ["Processes", "on_cpu", "on_one_gpu", "told_to_use_cpu", "with_deepspeed", "with_fsdp"]
 
 T = TypeVar("T")
 Arguments = TypeVar("Arguments", bound="TrainingArguments")
@@ -28,7 +28,12 @@ _PATIENCE = timedelta(hours=2)
 
 def on_cpu() -> bool:
     """Tell whether to train on the CPU: there is no GPU, or the launcher says so."""
-    return not torch.cuda.is_available() or _is_set("ACCELERATE_USE_CPU")
+    return not torch.cuda.is_available() or told_to_use_cpu()
+
+
+def told_to_use_cpu() -> bool:
+    """Tell whether the launcher says to train on the CPU, GPU or not."""
+    return _is_set("ACCELERATE_USE_CPU")
 
 
 def on_one_gpu(arguments: Arguments) -> Arguments:
@@ -41,6 +46,11 @@ def on_one_gpu(arguments: Arguments) -> Arguments:
 def with_fsdp() -> bool:
     """Tell whether the launcher says to shard the model by FSDP."""
     return _is_set("ACCELERATE_USE_FSDP")
+
+
+def with_deepspeed() -> bool:
+    """Tell whether the launcher says to train by DeepSpeed."""
+    return _is_set("ACCELERATE_USE_DEEPSPEED")
 
 
 def _is_set(variable: str) -> bool:

@@ -47,8 +47,8 @@ def model(tokenizer, tmp_path_factory):
     return directory
 
 
-def launch(configuration, *words):
-    """Launch two processes as the documentation says."""
+def launch(configuration, *words, **variables):
+    """Launch two processes as the documentation says, with further variables of the environment."""
     start = [sys.executable, "-m", "accelerate.commands.launch", "--main_process_port", "0"]
     environment = {
         **os.environ,
@@ -57,18 +57,25 @@ def launch(configuration, *words):
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
+        **variables,
     }
     script = Path(__file__).with_name("play_in_processes.py")
     command = [*start, "--config_file", str(CONFIGURATIONS / configuration), str(script), *map(str, words)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.fixture(scope="module")
-def out(model, tmp_path_factory):
+@pytest.fixture(scope="module", params=["ddp", "zero2"])
+def out(request, model, tmp_path_factory):
     """Return the directory that two processes wrote to."""
-    out = tmp_path_factory.mktemp("two")
-    launch("ddp.yaml", model, out)
+    out = tmp_path_factory.mktemp(request.param)
+    if request.param == "ddp":
+        launch("ddp.yaml", model, out)
+    else:
+        pytest.importorskip("deepspeed")
+        # DeepSpeed compiles what processes on a CPU talk through, with the ninja that was installed with it.
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        launch("zero2.yaml", model, out, ACCELERATE_USE_CPU="false", DS_ACCELERATOR="cpu", PATH=path)
     return out
 
 
@@ -227,6 +234,12 @@ def test_one_process_writes(seen, out):
     assert torch.cat(weights).tolist() == seen[1]["whole"]["weights"]
 
 
+@pytest.mark.parametrize("out", ["zero2"], indirect=True)
+def test_deepspeed_takes_part_with_a_share_of_the_optimiser_in_each_process(out):
+    found = {path.name for path in (out / "whole").glob("checkpoint-6/global_step6/*_optim_states.pt")}
+    assert found == {f"zero_pp_rank_{index}_mp_rank_00_optim_states.pt" for index in (0, 1)}
+
+
 def test_a_sharded_model_is_whole_while_episodes_are_played(seen):
     assert [process["sharded"]["passes"] for process in seen] == [[True], [True] * 4]
     assert all(process["sharded"]["again"] for process in seen)
@@ -268,6 +281,12 @@ def test_what_cannot_be_shared_is_refused(settings, monkeypatch):
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(ConfigurationError, match="under FSDP all weights are trained"):
         grpo.train(settings(group_size=6, engine="graph"), TASKS, TASKS)
+    with pytest.raises(ConfigurationError, match="with the engine 'transformers'; use DDP instead"):
+        grpo.train(settings(group_size=6, engine="static"), TASKS, TASKS)
+    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    with pytest.raises(ConfigurationError, match="leaves DeepSpeed out where ACCELERATE_USE_CPU is set"):
+        grpo.train(settings(group_size=6), TASKS, TASKS)
 
 
 def test_runs_in_one_and_in_two_processes_are_no_seeds_of_one_kind(out, alone, tmp_path):
