@@ -26,11 +26,12 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)  ## Replay the official tasks, then watch a model learn: a tiny one on the CPU, a small one on a GPU
 	$(BIN)/python baselines/demo.py
 
+# ENVTUNE_EPISODES=100000 has more episodes searched for leaks, ENVTUNE_LAYERS=30 the whole small model behind the server.
 test: $(READY)  ## Run every test, parity with the official package included
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 quick: $(READY)  ## Run the tests that take seconds
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 lint: $(READY)  ## Check style and formatting
 	$(BIN)/ruff check .

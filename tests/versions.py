@@ -134,11 +134,12 @@ def try_out(python: str, archive: Path, gymnasium: str | None, folder: Path) -> 
         Failed: If anything fails.
     """
     environment = folder / "environment"
-    run(python, "-m", "venv", environment)
+    run(python, "-m", "venv", "--without-pip", environment)
     inside = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", inside)
     wanted = [f"gymnasium=={_pattern(gymnasium)}"] if gymnasium else []
-    run(inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", archive, *wanted)
-    run(inside, "-m", "pip", "check")
+    run(*pip, "install", "--quiet", archive, *wanted)
+    run(*pip, "check")
     return run(inside, "-c", SMOKE, cwd=folder).strip().splitlines()[-1]
 
 

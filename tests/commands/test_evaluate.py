@@ -1,9 +1,9 @@
 import json
-import os
 import random
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -231,9 +231,16 @@ def start(command, folder, out):
     )
 
 
+def wait_until(reached, process):
+    """Wait for something that a process does, or for its end; the processor is left to it."""
+    while not reached():
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.001)
+            return
+
+
 def wait_for_growth(path, process, size):
-    while process.poll() is None and not (path.exists() and path.stat().st_size >= size):
-        os.sched_yield()
+    wait_until(lambda: path.exists() and path.stat().st_size >= size, process)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -254,8 +261,7 @@ def test_an_interrupted_run_leaves_whole_lines_and_says_how_to_go_on(folder, com
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_callable_that_hangs_does_not_outlive_an_interruption(folder, command):
     process = start([word.replace(":act", ":hangs") for word in command], folder, "x.jsonl")
-    while process.poll() is None and not (folder / "hanging").exists():
-        os.sched_yield()
+    wait_until((folder / "hanging").exists, process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")

@@ -97,14 +97,15 @@ def test_cases_that_are_too_long_are_left_out_and_counted(baseline, args):
 
 def test_what_fails_is_not_learnt_and_what_corrects_it_is(baseline, args, tokenizer):
     import sft
+    import sft_trajectories
 
     settings = sft.Args(steps=1, batch=4, micro_batch=2, mistakes=1.0, max_tokens=10_000)
-    made = sft.demonstrations(sft.training_tasks(settings), settings)
+    made = sft_trajectories.demonstrations(sft_trajectories.training_tasks(settings), settings)
     with sft.progress_bars(baseline.Console(quiet=True)) as bars:
-        rows = sft.tokenised(made, tokenizer, settings, bars)
+        rows = sft_trajectories.tokenised(made, tokenizer, settings, bars)
     assert rows.by_feedback == dict.fromkeys(("off", "error", "actionable", "automatic"), 1)
     for demonstration, row in zip(made, rows.rows, strict=True):
-        learnt = tokenizer.decode([label for label in row["labels"] if label != sft.IGNORED])
+        learnt = tokenizer.decode([label for label in row["labels"] if label != sft_trajectories.IGNORED])
         messages = list(demonstration.messages)
         broken = messages.pop(demonstration.mistake)
         assert learnt == "".join(f"{message}<|im_end|>" for message in messages)
@@ -112,15 +113,15 @@ def test_what_fails_is_not_learnt_and_what_corrects_it_is(baseline, args, tokeni
 
 
 def test_trajectories_end_with_the_last_message_that_fits(baseline):
-    import sft
+    import sft_trajectories
 
     ids, spans = list(range(20)), [(5, 8), (10, 13), (15, 18)]
-    assert sft._row(ids, spans, None, 14) == {
+    assert sft_trajectories._row(ids, spans, None, 14) == {
         "input_ids": ids[:13],
-        "labels": [sft.IGNORED] * 5 + [5, 6, 7] + [sft.IGNORED] * 2 + [10, 11, 12],
+        "labels": [sft_trajectories.IGNORED] * 5 + [5, 6, 7] + [sft_trajectories.IGNORED] * 2 + [10, 11, 12],
     }
-    assert sft._row(ids, spans, 1, 14) is None  # the correction does not fit
-    assert sft._row(ids, spans, None, 7) is None
+    assert sft_trajectories._row(ids, spans, 1, 14) is None  # the correction does not fit
+    assert sft_trajectories._row(ids, spans, None, 7) is None
 
 
 def test_shares_and_differences_are_those_of_the_replies(report):

@@ -4,6 +4,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from integrations.conftest import model, one_thread, tokenizer  # noqa: F401
+from integrations.helpers import SMALL_TASK
 
 from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError, DataError
@@ -13,15 +14,23 @@ from envtune_gym.evaluation.oracle import Oracle
 from envtune_gym.evaluation.runs.policies import ModelOptions
 from envtune_gym.integrations.engine import Generated
 
+SHORT = [
+    SMALL_TASK,
+    SMALL_TASK.model_copy(
+        update={"id": "withheld", "category": "miss_func", "missed_functions": {1: ("close_ticket",)}}
+    ),
+]
+"""Tasks of one domain, whose documentation a model without a GPU has soon read."""
+
 
 @pytest.fixture
-def play(evaluate, model, tokenizer, ticket_task, withheld_task):  # noqa: F811
+def play(evaluate, model, tokenizer):  # noqa: F811
     """Play tasks with the tiny model; return the records."""
 
     def play(tasks=None, action_format="python", concurrency=4, **settings):
         settings = LocalSettings(**{"max_tokens": 8, **settings})
         maker = LocalMaker("local:tiny", model, tokenizer, settings, action_format)
-        records, _ = evaluate(maker, tasks or [ticket_task, withheld_task], action_format, 2, concurrency)
+        records, _ = evaluate(maker, tasks or SHORT, action_format, 2, concurrency)
         return records
 
     return play
@@ -34,7 +43,7 @@ def messages(records):
 @pytest.mark.parametrize("action_format", ["python", "tool_call"])
 def test_episodes_are_played_to_their_ends(play, action_format):
     records = play(action_format=action_format)
-    assert [record.task_id for record in records] == ["ticket", "ticket", "withheld", "withheld"]
+    assert [record.task_id for record in records] == ["small", "small", "withheld", "withheld"]
     for record in records:
         assert record.broken == ""
         assert record.num_steps == len(record.messages) >= record.turns
@@ -105,7 +114,7 @@ def test_where_memory_does_not_suffice_fewer_are_sampled_together(play, monkeypa
 def test_long_conversations_are_sampled_apart(play, monkeypatch):
     from envtune_gym.evaluation.models import local
 
-    expected, sizes = messages(play()), []
+    sizes = []
 
     class Counting:
         def __init__(self, engine):
@@ -117,10 +126,14 @@ def test_long_conversations_are_sampled_apart(play, monkeypatch):
 
     make = local._engine
     monkeypatch.setattr(local, "_engine", lambda *arguments: Counting(make(*arguments)))
-    monkeypatch.setattr(local, "_TOKENS_TOGETHER", 20_000)
+    expected = messages(play())
+    assert max(number for number, _ in sizes) == 4
+    room = 2 * max(longest for _, longest in sizes) + 100
+    monkeypatch.setattr(local, "_TOKENS_TOGETHER", room)
+    sizes.clear()
     assert messages(play()) == expected
     assert max(number for number, _ in sizes) > 1
-    assert all(number == 1 or number * longest <= 20_000 for number, longest in sizes)
+    assert all(number == 1 or number * longest <= room for number, longest in sizes)
 
 
 def test_logits_that_are_not_finite_break_their_episode(play, model):  # noqa: F811
