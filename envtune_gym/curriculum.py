@@ -73,6 +73,7 @@ class Stage:
         if unknown or not self.categories:
             found = repr(unknown[0]) if unknown else "none"
             raise ConfigurationError(f"stage {self.name!r}: categories are of {', '.join(CATEGORIES)}, not {found}")
+        object.__setattr__(self, "categories", tuple(self.categories))  # a list has no hash, by which choices are kept
         if self.reward not in get_args(Reward):
             known = ", ".join(map(repr, get_args(Reward)))
             raise ConfigurationError(f"stage {self.name!r}: reward must be one of {known}, not {self.reward!r}")

@@ -162,6 +162,10 @@ def test_a_limit_takes_the_easiest(tasks):
     assert stage_tasks(tasks, Stage("s", limit=2)).ids == ["short", "ticket"]
 
 
+def test_categories_may_be_a_list(tasks):
+    assert stage_tasks(tasks, Stage("s", ["base"])).ids == stage_tasks(tasks, Stage("s", ("base",))).ids
+
+
 def test_a_stage_without_tasks_is_refused(tasks):
     with pytest.raises(ConfigurationError, match="stage 's' has no task: it takes miss_param"):
         stage_categories(tasks, Stage("s", ("miss_param",)))

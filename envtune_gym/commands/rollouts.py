@@ -24,6 +24,8 @@ EXAMPLES = examples(
 )
 
 _INDENT = "    "
+_DIGITS = 18
+"""Of the number of an update, which a file may give as text; numbers of thousands of digits are not converted."""
 
 
 def rollouts_command(
@@ -68,7 +70,7 @@ def _as_data(opened: Opened, seen: Seen) -> dict[str, Any]:
     step = opened.extras.get("step", "")
     return {
         "task_id": episode.task_id,
-        "step": int(step) if step.isdecimal() else None,
+        "step": int(step) if step.isdecimal() and len(step) <= _DIGITS else None,
         "category": episode.category,
         "stage": opened.extras.get("stage", ""),
         "feedback": episode.run.feedback,

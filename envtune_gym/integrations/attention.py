@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.backends import cuda
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 __all__ = ["for_changing_shapes", "layer_kinds"]
-
-_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 @contextmanager
@@ -24,13 +22,21 @@ def for_changing_shapes() -> Iterator[None]:
     Conversations differ in length, so nearly every batch has a new shape; a small model then waits for plans most of
     the time. Backward passes go by the kernel of their forward pass, but those that compute activations anew
     (gradient checkpointing) must run within, too.
+
+    Whoever has left other kernels out goes without them here, too; whoever wants those of cuDNN alone has them.
     """
-    with sdpa_kernel(_KERNELS):
+    was_enabled = cuda.cudnn_sdp_enabled()
+    others = cuda.flash_sdp_enabled() or cuda.mem_efficient_sdp_enabled() or cuda.math_sdp_enabled()
+    cuda.enable_cudnn_sdp(was_enabled and not others)
+    try:
         yield
+    finally:
+        cuda.enable_cudnn_sdp(was_enabled)
 
 
 def layer_kinds(config: PreTrainedConfig) -> set[str]:
     """Return the kinds of a model's layers as transformers names them; `full_attention` sees all that stands before."""
+    config = config.get_text_config(decoder=True)  # of a model that reads pictures, too, it is one of several
     kinds = getattr(config, "layer_types", None)
     if kinds:
         return set(kinds)

@@ -348,15 +348,16 @@ def _bucket(number: int) -> int:
 
 
 def _check_layers(model: PreTrainedModel) -> None:
-    """Refuse models whose layers do not all attend to everything before them.
+    """Refuse models whose layers do not all attend to everything before them, or that read more than text.
 
     Raises:
         ConfigurationError: With the engine to use instead.
     """
     config = model.config
     kinds = layer_kinds(config)
-    if kinds != {"full_attention"} or getattr(config, "final_logit_softcapping", None) or config.is_encoder_decoder:
+    has_other_layers = kinds != {"full_attention"} or getattr(config, "final_logit_softcapping", None)
+    if has_other_layers or config.is_encoder_decoder or config.get_text_config(decoder=True) is not config:
         raise ConfigurationError(
-            f"the graph engine decodes models with full attention only, not {type(model).__name__} with "
+            f"the graph engine decodes models of text with full attention only, not {type(model).__name__} with "
             f"{', '.join(sorted(kinds))}; use the engine 'transformers'"
         )

@@ -87,7 +87,8 @@ def _components(records: Sequence[Record], rewards: Mapping[str, str]) -> dict[s
         "format": _mean(records, _format_share),
     }
     for reward, (part, constant) in _PARTS.items():
-        paid = [record["reward_parts"] for record in records if rewards.get(record.get("stage", "")) == reward]
+        told = [record for record in records if "reward_parts" in record]  # as older records do not have it
+        paid = [record["reward_parts"] for record in told if rewards.get(record.get("stage", "")) == reward]
         if paid:
             figures[part] = sum(parts.get(part, 0.0) for parts in paid) / len(paid) - constant
     return figures

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -81,10 +82,11 @@ class ChatTemplate:
         Raises:
             ChatTemplateError: If the template refuses the conversation.
         """
-        text, ids = self._opening(json.dumps(messages))
+        text, ids = self._opening(json.dumps(messages), date.today())
         return text, list(ids)
 
-    def _make_opening(self, messages: str) -> tuple[str, tuple[int, ...]]:
+    def _make_opening(self, messages: str, _: date) -> tuple[str, tuple[int, ...]]:
+        # Some templates write the date, and a prompt of yesterday is not the beginning of today's conversation.
         text = self.render(json.loads(messages))
         return text, tuple(self.encode(text))
 

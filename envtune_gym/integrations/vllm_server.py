@@ -32,6 +32,8 @@ _PASSING = (408, 429, 502, 503, 504)
 _MEMORY_SHARE = 0.3
 """Of the GPU's memory, where the trainer needs the rest."""
 _KEY = "VLLM_API_KEY"
+_LONGEST_REASON = 1_000
+"""Characters of what a server says that are shown."""
 
 
 class RefusedError(ServerError):
@@ -66,9 +68,15 @@ class VllmServer:
 
     def __post_init__(self) -> None:
         """Check both."""
+        if any(mark in self.url for mark in "@?#"):  # a password, say, which would stand in messages and settings
+            raise ConfigurationError(
+                f"the url of a vLLM server has no user and no query; a key goes into the environment variable {_KEY}"
+            )
         try:
             parts = urlsplit(self.url)
             is_web = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
+            is_web = is_web and self.url.isascii() and self.url.isprintable() and " " not in self.url
+            (parts.hostname or "").encode("idna")
         except ValueError:
             is_web = False
         if not is_web:
@@ -118,6 +126,7 @@ def ask(server: VllmServer, path: str, body: Any = None, *, retries: int = len(_
     Raises:
         RefusedError: If the answer is no success.
         ServerError: If there is none, or one that is not JSON.
+        ConfigurationError: If the key cannot be sent.
     """
     for pause in (*_PAUSES[:retries], None):
         try:
@@ -138,8 +147,11 @@ def _exchange(server: VllmServer, path: str, body: Any) -> tuple[int, bytes]:
     kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
     connection = kind(address.hostname or "", address.port, timeout=_CONNECTING)
     headers = {"Content-Type": "application/json", "Connection": "close"}
-    if os.environ.get(_KEY):
-        headers["Authorization"] = f"Bearer {os.environ[_KEY]}"
+    key = os.environ.get(_KEY)
+    if key:
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigurationError(f"the environment variable {_KEY} holds characters that no key has")
+        headers["Authorization"] = f"Bearer {key}"
     try:
         connection.connect()
         connection.sock.settimeout(_PATIENCE)
@@ -154,7 +166,7 @@ def _exchange(server: VllmServer, path: str, body: Any) -> tuple[int, bytes]:
 def _read(server: VllmServer, path: str, status: int, answer: bytes) -> Any:
     try:
         data = json.loads(answer) if answer.strip() else None
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
         if status == http.client.OK:
             raise ServerError(f"what answers at {server.url}{path} is not JSON: {_start_of(answer)}") from None
@@ -168,11 +180,17 @@ def _read(server: VllmServer, path: str, status: int, answer: bytes) -> Any:
 
 
 def _reason(data: Any) -> str:
-    """Return what an error of vLLM says, on one line."""
+    """Return what an error of vLLM says."""
     error = data.get("error", data.get("detail")) if isinstance(data, dict) else None
     said = error.get("message") if isinstance(error, dict) else error
-    return " ".join(said.split()) if isinstance(said, str) else ""
+    return _in_a_line(said) if isinstance(said, str) else ""
 
 
 def _start_of(answer: bytes) -> str:
-    return " ".join(answer[:200].decode(errors="replace").split())
+    return _in_a_line(answer[:200].decode(errors="replace"))
+
+
+def _in_a_line(text: str) -> str:
+    """Return what somebody says in one line that does nothing to a terminal."""
+    line = " ".join(text.split())[:_LONGEST_REASON]
+    return "".join([one if one.isprintable() else "\ufffd" for one in line])

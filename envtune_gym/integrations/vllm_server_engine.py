@@ -83,6 +83,7 @@ class VllmServerEngine:
             raise ConfigurationError("the engine 'vllm-server' takes full weights; train LoRA with the engine 'auto'")
         self._model = model
         self._server = server
+        self._vocabulary: int = model.get_input_embeddings().num_embeddings
         self._end_ids = sorted(set(end_ids))
         self._temperature = temperature
         self._batch_size = batch_size
@@ -156,17 +157,20 @@ class VllmServerEngine:
             ServerError: If it wants a key.
         """
         url = self._server.url
+        another = ConfigurationError(f"what answers at {url} is no vLLM server; start one: {self._command}")
         try:
-            served = ask(self._server, "/v1/models", retries=0)["data"][0]
-            return str(served["id"]), int(served["max_model_len"])
-        except (LookupError, TypeError, ValueError):
-            raise ConfigurationError(f"what answers at {url} is no vLLM server; start one: {self._command}") from None
+            answer = ask(self._server, "/v1/models", retries=0)
         except RefusedError as error:
             if error.status != _NOT_FOUND:
                 raise
-            raise ConfigurationError(f"what answers at {url} is no vLLM server; start one: {self._command}") from None
+            raise another from None
         except ServerError as error:
             raise ConfigurationError(f"{error}; start one: {self._command}") from None
+        try:
+            served = answer["data"][0]
+            return str(served["id"]), int(served["max_model_len"])
+        except (LookupError, TypeError, ValueError, OverflowError):
+            raise another from None
 
     def _sample(self, prompt: Sequence[int], limit: int, seed: int, temperature: float) -> Generated:
         """Return a reply to one prompt.
@@ -188,30 +192,33 @@ class VllmServerEngine:
             **_NO_FILTER,
         }
         try:
-            return self._reply(ask(self._server, "/v1/completions", body), temperature)
+            return self._reply(ask(self._server, "/v1/completions", body), limit, temperature)
         except RefusedError as error:
             if _UNSPEAKABLE in error.reason:
                 return _not_finite()
             raise
 
-    def _reply(self, answer: Any, temperature: float) -> Generated:
+    def _reply(self, answer: Any, limit: int, temperature: float) -> Generated:
         try:
             choice = answer["choices"][0]
+            if choice.get("finish_reason") == _GIVEN_UP:
+                return Generated(error="the server gave the reply up")
             ids, logprobs = choice["token_ids"], choice["logprobs"]["token_logprobs"]
-            is_whole = len(ids) == len(logprobs) > 0 and all(isinstance(token, int) for token in ids)
+            is_whole = 0 < len(ids) == len(logprobs) <= limit and all(map(self._is_token, ids))
             finite = all(logprob is not None and _LOWEST < logprob < math.inf for logprob in logprobs)
-        except (LookupError, TypeError):
+        except (LookupError, TypeError, AttributeError):
             is_whole = False
         if not is_whole:
             raise ServerError(
-                f"the vLLM server at {self._server.url} answers without token ids and their log-probabilities; "
-                "the engine is written for vLLM 0.24"
+                f"the vLLM server at {self._server.url} answers without token ids and their log-probabilities, at most "
+                f"{limit} and all in the model's vocabulary; the engine is written for vLLM 0.24"
             )
-        if choice.get("finish_reason") == _GIVEN_UP:
-            return Generated(error="the server gave the reply up")
         if not finite:
             return _not_finite()
         return Generated(ids, [0.0] * len(ids) if temperature == 0 else logprobs)
+
+    def _is_token(self, token: Any) -> bool:
+        return type(token) is int and 0 <= token < self._vocabulary
 
     def _compare(self) -> None:
         """Hold the server's log-probabilities of a few tokens against the model's.

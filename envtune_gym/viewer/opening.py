@@ -238,9 +238,12 @@ def _is_of_training(entry: Mapping[str, Any]) -> bool:
 
 
 def _task_sets(settings: Settings) -> list[TaskSet]:
-    """Return the tasks of a training run, and those files of its tests that have no name that records could say."""
+    """Return where the tasks of a training run are, and of its tests the files that have no name that records say.
+
+    Limits are left aside: which tasks they leave has not always been the same.
+    """
     files = [one.tasks for one in settings.evaluations if one.tasks.source not in _KNOWN_IDS.values()]
-    return [settings.load_tasks(), *(one.load() for one in files)]
+    return [one.model_copy(update={"limit": None}).load() for one in (*settings.tasks, *files)]
 
 
 def _training_settings(file: Path) -> Settings | None:

@@ -104,6 +104,13 @@ def test_the_latest_that_fit_are_found(envtune_json, run, words, steps):
     assert [rollout["step"] for rollout in envtune_json("rollouts", run, *words)] == steps
 
 
+@pytest.mark.parametrize(("step", "shown"), [("9" * 5_000, None), ("7", 7), ([1], None), (-1, None)])
+def test_an_update_without_a_number_is_none(envtune_json, tmp_path, step, shown):
+    file = tmp_path / "run.jsonl"
+    file.write_text(json.dumps({"task_id": "gen-x", "messages": [], "step": step}) + "\n")
+    assert [rollout["step"] for rollout in envtune_json("rollouts", file)] == [shown]
+
+
 def test_an_evaluated_episode_is_played_again_as_it_was_played(envtune, task_file, tmp_path):
     file = tmp_path / "run.jsonl"
     words = ("--tasks", task_file, "--policy", "random", "--action-format", "python", "--feedback", "actionable")

@@ -3,7 +3,7 @@ import pytest
 pytest.importorskip("trl")
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import Gemma3Config, Gemma3ForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import TransformersEngine
@@ -143,6 +143,14 @@ def test_models_that_look_at_a_window_only_are_refused(model, said):
     model.config.update(said)
     with pytest.raises(ConfigurationError, match="use the engine 'transformers'"):
         GraphEngine(model, {2})
+
+
+def test_models_that_read_pictures_too_are_refused():
+    shape = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    text = {**shape, "vocab_size": 50, "head_dim": 8, "num_key_value_heads": 1, "layer_types": ["full_attention"]}
+    config = Gemma3Config(text_config=text, vision_config={**shape, "image_size": 28, "patch_size": 14})
+    with pytest.raises(ConfigurationError, match=r"models of text .* use the engine 'transformers'"):
+        GraphEngine(Gemma3ForConditionalGeneration(config), {2})
 
 
 def test_replies_are_passed_on_while_others_go_on(model):

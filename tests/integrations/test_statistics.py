@@ -105,6 +105,13 @@ def test_the_match_of_toolrl_is_told_apart_where_it_is_paid(run, make_env):
     assert "stage/two/correct" not in figures
 
 
+def test_records_that_do_not_tell_what_they_were_paid_are_left_out_of_it(run, make_env):
+    [told, other] = paid_by(FormatRewardWrapper, run, make_env, SOLUTION, SOLUTION)
+    untold = {name: value for name, value in other.items() if name != "reward_parts"}
+    assert rollout_statistics([told, untold], {"": "format"})["component/tool"] == told["reward_parts"]["tool"]
+    assert "component/tool" not in rollout_statistics([untold], {"": "format"})
+
+
 def test_evaluated_episodes_have_no_stage_and_do_not_tell_turns_apart():
     episode = EvaluatedEpisode(
         task_id="a", category="base", num_turns=2, success=True, run=RunSettings(policy="x"), messages=[]

@@ -1,4 +1,5 @@
 import re
+import time
 
 import pytest
 
@@ -102,6 +103,33 @@ def test_tool_results_come_in_a_role_that_the_template_knows(with_template, temp
     assert template.added([{"role": "assistant", "content": ""}, RESULT], "seen") == shown
     request = {"role": "user", "content": "next"}
     assert template.added([{"role": "assistant", "content": ""}, request], "next") == [request]
+
+
+@pytest.fixture
+def in_zone(monkeypatch):
+    """Goes to another time zone, such as `UTC+12`; back again afterwards."""
+
+    def go(zone):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield go
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone of a process cannot be changed here")
+def test_a_template_that_writes_the_date_goes_on_the_day_after(with_template, in_zone):
+    template = ChatTemplate(with_template("{{ strftime_now('%Y-%m-%d') }}" + CHATML))
+    prompts = []
+    for zone in ("UTC+12", "UTC-14"):  # never on the same day
+        in_zone(zone)
+        conversation = Conversation(template)
+        conversation.open(OPENING)
+        conversation.add_reply([template.end_id], [-0.5])
+        assert conversation.add_messages([RESULT], "seen", room=10_000)
+        prompts.append(conversation.prompt_ids)
+    assert prompts[0] != prompts[1]
 
 
 def test_a_template_that_trims_messages_will_do(with_template):

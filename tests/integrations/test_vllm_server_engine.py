@@ -264,6 +264,10 @@ def test_a_refused_request_says_what_the_server_says(make, server):
         {"choices": [{"token_ids": [1, 2], "logprobs": {"token_logprobs": [-0.5]}}]},
         {"choices": [{"token_ids": ["1"], "logprobs": {"token_logprobs": [-0.5]}}]},
         {"choices": [{"token_ids": [], "logprobs": {"token_logprobs": []}}]},
+        {"choices": [{"token_ids": [1, 2, 3], "logprobs": {"token_logprobs": [-0.5, -0.5, -0.5]}}]},
+        {"choices": [{"token_ids": [100_000], "logprobs": {"token_logprobs": [-0.5]}}]},
+        {"choices": [{"token_ids": [-1], "logprobs": {"token_logprobs": [-0.5]}}]},
+        {"choices": ["as nobody has it"]},
     ],
 )
 def test_answers_without_tokens_are_no_replies(make, server, answer):
@@ -293,9 +297,10 @@ def test_placeholders_for_log_probabilities_are_not_taken_for_them(make, server,
     assert "not finite" in reply.error
 
 
-def test_a_reply_that_the_server_gave_up_is_none(make, server):
+@pytest.mark.parametrize("begun", [{"token_ids": [5], "logprobs": {"token_logprobs": [-0.5]}}, {"token_ids": []}])
+def test_a_reply_that_the_server_gave_up_is_none(make, server, begun):
     engine = make()
-    choice = {"token_ids": [5], "logprobs": {"token_logprobs": [-0.5]}, "finish_reason": "abort"}
+    choice = {**begun, "finish_reason": "abort"}
     server.answers = [{"choices": [choice]}]
     (reply,) = engine.generate([[5]], [2])
     assert (reply.ids, reply.error) == ([], "the server gave the reply up")
@@ -323,10 +328,56 @@ def test_adapters_are_refused(server, model, tmp_path):
     assert not (tmp_path / "weights").exists()
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://localhost", "http://", "http://host:port"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost:8000",
+        "ftp://localhost",
+        "http://",
+        "http://host:port",
+        "http://a host",
+        "http://host..name",
+        "http://host/weiß",
+        "http://host\x1b[2J",
+    ],
+)
 def test_addresses_that_are_none_are_refused(url):
     with pytest.raises(ConfigurationError, match="such as http://localhost:8000"):
         VllmServer(url, "weights")
+
+
+@pytest.mark.parametrize("url", ["http://ann:secret@host", "https://host:port?key=secret", "http://host/#secret"])
+def test_an_address_with_a_secret_is_refused_and_not_repeated(url):
+    with pytest.raises(ConfigurationError, match="key goes into the environment variable VLLM_API_KEY") as caught:
+        VllmServer(url, "weights")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["secret\nsecret", "schlüssel"])
+def test_a_key_that_cannot_be_sent_is_not_repeated(make, server, monkeypatch, key):
+    monkeypatch.setenv("VLLM_API_KEY", key)
+    with pytest.raises(ConfigurationError, match="VLLM_API_KEY holds characters") as caught:
+        make()
+    assert key not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_what_a_server_says_does_nothing_to_a_terminal(make, server):
+    engine = make()
+    server.refusal = "\x1b[2Jno\nmore" * 1_000
+    server.faults = [400] * 4
+    with pytest.raises(ServerError, match="with status 400: \ufffd") as caught:
+        engine.generate(PROMPTS, [5] * 4)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 2_000
+
+
+def test_an_answer_that_is_nested_without_end_is_no_json(make, server):
+    engine = make()
+    server.body = b"[" * 100_000
+    with pytest.raises(ServerError, match="is not JSON"):
+        engine.generate(PROMPTS, [5] * 4)
 
 
 def test_a_server_without_a_folder_is_refused():

@@ -30,6 +30,8 @@ class StandIn(ThreadingHTTPServer):
         stubborn: Whether the weights that are asked for are not loaded, as if another folder was seen.
         faults: What is done to the next requests for replies: a status, or None for a connection that breaks.
         answers: The answers to the next requests for replies, whatever they are.
+        refusal: What is said with a status among the faults.
+        body: What is answered as it stands, where it is not None.
         key: The key that is wanted.
         prompts: The prompts, in the order in which they came.
         most_open: The most requests for replies that were open at a time.
@@ -49,6 +51,8 @@ class StandIn(ThreadingHTTPServer):
         self.stubborn = False
         self.faults = []
         self.answers = []
+        self.refusal = "fault"
+        self.body = None
         self.key = ""
         self.prompts = []
         self.open = self.most_open = 0
@@ -149,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
         if server.faults:
             fault = server.faults.pop(0)
             if fault is not None:
-                self.answer(fault, refusal("fault"))
+                self.answer(fault, refusal(server.refusal))
             return  # without an answer, the connection breaks
         if server.answers:
             self.answer(200, server.answers.pop(0))
@@ -169,6 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
             body = b"" if data is None else json.dumps(data, allow_nan=False).encode()
         except ValueError as error:
             status, body = 400, json.dumps(refusal(str(error))).encode()
+        if self.server.body is not None:
+            body = self.server.body
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -79,6 +79,13 @@ def test_the_tests_of_a_trained_model_are_played_on_the_tasks_that_the_settings_
         run.find_task("stranger", "custom")
 
 
+def test_tasks_are_found_whichever_of_them_a_limit_leaves(tmp_path):
+    source = {"source": str(save_tasks(tmp_path / "tasks.jsonl")), "split": "all", "limit": 1}
+    (tmp_path / "settings.yaml").write_text(json.dumps({"tasks": [source]}))
+    run = open_run(write(tmp_path / "rollouts.jsonl", rollout()))
+    assert [run.find_task(task.id, "") for task in (TASK, WITHHELD)] == [TASK, WITHHELD]
+
+
 def test_settings_of_something_else_beside_a_run_are_let_be(tmp_path):
     (tmp_path / "settings.yaml").write_text("oven: hot")
     assert open_run(save(tmp_path / "run.jsonl", [played(TASK, SOLVED)])).episodes
