@@ -182,6 +182,8 @@ def main() -> None:
     """Train as the command line says."""
     args = parse_arguments(Args, __doc__ or "")
     console = Console(stderr=True)
+    if args.bf16 and not torch.cuda.is_available():
+        console.print(f"no GPU was found, and {args.steps} updates take long on a CPU; --help has an example for one")
     try:
         trainer_config(args)  # refuses what does not go together before anything runs
         tasks = training_tasks(args)

@@ -60,6 +60,8 @@ def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
             f"no model directory {name!r}; give a directory of model files, a .gguf file, a hub id (owner/model), or "
             f"{SMOLLM2!r}"
         )
+    if Path(name).is_dir() and not any(Path(name, file).is_file() for file in ("config.json", "adapter_config.json")):
+        raise DataError(f"{name} holds no model (config.json); has what was to write it come to its end?")
     try:
         return _load_gguf(Path(name)) if name.endswith(".gguf") else _load_pretrained(name)
     except (DataError, MemoryError):

@@ -113,6 +113,8 @@ def train(
         processes=processes.count,
         quiet=not processes.is_main,
     )
+    if settings.bf16 and not torch.cuda.is_available():
+        log.note("no GPU was found, and these settings are made for one: a CPU takes hours; see --preset demo")
     if settings.beta and settings.lora is None:
         with _explained(settings):
             _store_reference(model, settings, processes)

@@ -41,12 +41,12 @@ COLUMNS = {
     "cut": "cut",
     "clip": "clip_ratio/region_mean",
     "grad": "grad_norm",
-    "gen": "seconds/generation",
-    "loss": "seconds/loss",
+    "gen s": "seconds/generation",
+    "loss s": "seconds/loss",
 }
 """Columns of the table and the logged values that they show: `flat` is the share of groups without any spread of
-rewards, `cut` that of rollouts that a limit ended, `clip` that of tokens at which the clip range acted, `gen` and
-`loss` the seconds that sampling and the update took. They fit into 80 characters."""
+rewards, `cut` that of rollouts that a limit ended, `clip` that of tokens at which the clip range acted, `gen s` and
+`loss s` the seconds that sampling and the update took. They fit into 80 characters."""
 
 
 class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to mypy (pyproject.toml)

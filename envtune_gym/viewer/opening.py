@@ -172,7 +172,7 @@ def open_run(
     if path.is_dir():
         path /= _ROLLOUTS_FILE
     if not path.is_file():
-        raise DataError(f"there are no episodes in {path}")
+        raise DataError(f"there is no file {path}; give a file of episodes, or the directory of a training run")
     given = None if tasks is None else load_tasks(tasks)
     lines = list(read_lines(path) if choose is None else choose(read_lines(path)))
     if not lines:

@@ -123,6 +123,12 @@ def test_the_loss_has_the_attention_for_changing_shapes(settings, monkeypatch):
     assert not any(seen)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="about machines without a GPU")
+def test_settings_for_a_gpu_say_so_where_there_is_none(settings, capsys):
+    grpo.train(settings(bf16=True, batches=1), TASKS, TASKS)
+    assert "no GPU was found" in capsys.readouterr().out
+
+
 def test_the_log_tells_components_and_costs_apart(settings, tmp_path):
     grpo.train(settings(), TASKS, TASKS)
     first = read(tmp_path / "run" / "updates.jsonl")[0]

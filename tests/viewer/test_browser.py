@@ -131,6 +131,14 @@ def test_the_overview_has_headlines_charts_and_settings(visit):
     assert "actionable" in page.locator(".settings").inner_text()
 
 
+@pytest.mark.parametrize("place", ["", "#episode-0"])
+def test_one_panel_is_shown_at_a_time(visit, place):
+    page = visit("many", place)
+    shown = page.locator('[role="tabpanel"]').evaluate_all("panels => panels.map(one => one.offsetHeight > 0)")
+    assert shown == [not place, bool(place)]
+    assert page.evaluate("document.documentElement.scrollHeight") <= 800
+
+
 def test_a_figure_leads_to_its_episodes(visit):
     page = visit("many")
     row = page.get_by_role("row").filter(has=page.get_by_role("button", name="gave up"))

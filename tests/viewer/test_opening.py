@@ -151,5 +151,5 @@ def test_what_cannot_be_opened_is_said(text, said, tmp_path):
     (tmp_path / "run.jsonl").write_text(text)
     with pytest.raises(EnvtuneError, match=said):
         open_run(tmp_path / "run.jsonl")
-    with pytest.raises(DataError, match="no episodes in"):
+    with pytest.raises(DataError, match="there is no file"):
         open_run(tmp_path / "none.jsonl")
