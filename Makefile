@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)  ## Replay the official tasks, then watch a model learn: a tiny one on the CPU, a small one on a GPU
 	$(BIN)/python baselines/demo.py
 
-# ENVTUNE_EPISODES=100000 has more episodes searched for leaks, ENVTUNE_LAYERS=30 the whole small model behind the server.
+# ENVTUNE_EPISODES=100000 searches as many episodes for leaks, in place of 20,000.
 test: $(READY)  ## Run every test, parity with the official package included
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 

@@ -19,6 +19,8 @@ from envtune_gym.integrations.models import SMOLLM2, load_model
 for part in load_model(SMOLLM2):
     part.save_pretrained(sys.argv[1])
 """
+_ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+"""Threads that wait for one another are slow where test workers share the cores."""
 
 
 @contextmanager
@@ -32,7 +34,7 @@ def small_model(directory):
         models._smollm2_file()
     except DataError as error:
         pytest.skip(str(error))
-    subprocess.run([sys.executable, "-c", _SAVE, str(directory)], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", _SAVE, str(directory)], check=True, capture_output=True, env=_ENVIRONMENT)
     try:
         yield directory
     finally:
@@ -52,7 +54,7 @@ def served(directory):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        env=_ENVIRONMENT,
     )
     try:
         log = []
