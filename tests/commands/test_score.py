@@ -52,7 +52,7 @@ def test_a_file_that_holds_something_is_not_overwritten(envtune, run_file):
 def test_an_unfinished_or_wrong_command_line(envtune, run_file, tmp_path):
     assert envtune("score", run_file, "--export", tmp_path / "result")[0] == 2
     code, _, error = envtune("score", tmp_path / "nothing.jsonl")
-    assert (code, "no episodes in" in error) == (2, True)
+    assert (code, "there is no file" in error) == (2, True)
     code, _, error = envtune("score", tmp_path)
     assert (code, "no official result file" in error) == (2, True)
     for model in ("a", "b"):
