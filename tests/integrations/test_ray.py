@@ -134,6 +134,6 @@ def test_workers_end_with_their_run(tasks):
     executor = RayExecutor(in_process(tasks, OracleMaker("tool_call")), RUN, 2)
     seen = set()
     run(executor, tasks, lambda record: seen.update(pids(WORKER)), concurrency=2)
-    assert len(seen) == 2
+    assert seen  # one may have played all before the other had started
     while pids(WORKER) & seen:
         os.sched_yield()
