@@ -1,7 +1,7 @@
 """A `vllm serve` process: how it is started, and how it is asked.
 
 Its address and its way of loading weights are a user's to choose; what goes wrong with either is said in a line. Each
-request has a connection of its own, so that none is found closed after a pause; and where hundreds of requests are open,
+request has a connection of its own, so that none is found closed after a pause; where hundreds of requests are open,
 the standard library's client takes less of the processor than a pool of connections does.
 """
 
