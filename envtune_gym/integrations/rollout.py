@@ -177,6 +177,7 @@ class Rollout:
     conversation: Conversation = field(init=False)
     over: bool = False
     _sent: Work | None = field(default=None, init=False, repr=False, compare=False)
+    _late: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Begin with an empty conversation."""
@@ -186,6 +187,19 @@ class Rollout:
         """Reset the environment and make the first prompt; one that works elsewhere is only told to: see `receive`."""
         self.record.seed = self.request.seed
         self._carry_on(self._start)
+
+    def start_like(self, first: Rollout) -> None:
+        """Take over the first prompt of a rollout of the same request; the environment is reset at the first reply.
+
+        The resets of a group then happen while the engine is at work for others, rather than before it begins. If that
+        rollout could not begin, this one tries for itself.
+        """
+        if first.over:
+            self.start()
+            return
+        self.record.seed = self.request.seed
+        self.conversation.prompt_ids = list(first.conversation.prompt_ids)
+        self._late = True
 
     def advance(self, reply: Generated) -> None:
         """Take the sampled reply, step the environment and make the next prompt, as far as `start` does."""
@@ -222,6 +236,18 @@ class Rollout:
         else:
             self._open(*self.env.reset(seed=seed, options=options))
 
+    def _start_late(self) -> None:
+        """Reset the environment, whose first prompt has been replied to.
+
+        Raises:
+            RuntimeError: If it begins with another one.
+        """
+        self._late = False
+        read = self.conversation.prompt_ids
+        self._start()
+        if self.conversation.prompt_ids != read:
+            raise RuntimeError("equal requests must start alike, and this environment began with another prompt")
+
     def _open(self, _: str, info: dict[str, Any]) -> None:
         self.record.task_id = info["task_id"]
         self.record.category = info["category"]
@@ -237,6 +263,8 @@ class Rollout:
         self.conversation = conversation
 
     def _advance(self, reply: Generated) -> None:
+        if self._late:
+            self._start_late()
         text = self.conversation.add_reply(reply.ids, reply.logprobs)
         if reply.error:
             raise ArithmeticError(reply.error)
@@ -318,13 +346,21 @@ def play(rollouts: Sequence[Rollout], engine: Engine) -> None:
     """Play rollouts to their ends, sampling the replies of all that wait in one go.
 
     Args:
-        rollouts: Rollouts that have not begun, each with its own environment.
+        rollouts: Rollouts that have not begun, each with its own environment; those with equal requests start alike.
         engine: What samples the replies.
     """
+    firsts: dict[EpisodeRequest, Rollout] = {}
+    late: list[tuple[Rollout, Rollout]] = []
     for rollout in rollouts:
-        rollout.start()
+        first = firsts.setdefault(rollout.request, rollout)
+        if rollout is first or _asynchronous(rollout.env) is not None:  # what works elsewhere keeps nobody waiting
+            rollout.start()
+        else:
+            late.append((rollout, first))
     for rollout in rollouts:
         rollout.receive()
+    for rollout, first in late:
+        rollout.start_like(first)
     while waiting := [rollout for rollout in rollouts if not rollout.over]:
         ahead: set[int] = set()
 

@@ -214,6 +214,55 @@ def test_an_engine_that_passes_replies_on_changes_nothing(tokenizer, make_env):
     assert [record.success for record, _ in ends[0]] == [True, False, True]
 
 
+class Counted(gym.Wrapper):
+    """Counts its resets in a list that many share; fails at one of them, if it is told to."""
+
+    def __init__(self, env, resets, failing=0):
+        super().__init__(env)
+        self.resets = resets
+        self.failing = failing
+
+    def reset(self, *, seed=None, options=None):
+        self.resets.append(options)
+        if len(self.resets) == self.failing:
+            raise RuntimeError("no world left")
+        return self.env.reset(seed=seed, options=options)
+
+
+def test_environments_of_a_group_are_reset_while_the_engine_works(tokenizer, make_env):
+    resets, at_the_first_call = [], []
+
+    class Watched(Script):
+        def generate(self, prompts, limits, on_reply=None):
+            at_the_first_call.append(len(resets))
+            return super().generate(prompts, limits, on_reply)
+
+    config = RolloutConfig(max_prompt_tokens=16_000, max_completion_tokens=10_000)
+    requests = [EpisodeRequest(seed, "ticket") for seed in (0, 0, 0, 1, 1)]
+    rollouts = [Rollout(Counted(make_env(), resets), ChatTemplate(tokenizer), config, request) for request in requests]
+    play(rollouts, Watched(tokenizer, *[SOLUTION] * 5))
+    assert (at_the_first_call[0], len(resets)) == (2, 5)
+    assert all(rollout.record.success for rollout in rollouts)
+
+
+def test_a_group_whose_first_environment_fails_begins_with_the_others(tokenizer, make_env):
+    config = RolloutConfig(max_prompt_tokens=16_000, max_completion_tokens=10_000)
+    envs = [Counted(make_env(), resets, 1) for resets in ([], ["an earlier one"])]
+    rollouts = [Rollout(env, ChatTemplate(tokenizer), config, EpisodeRequest(0, "ticket")) for env in envs]
+    play(rollouts, Script(tokenizer, SOLUTION, SOLUTION))
+    assert [rollout.record.broken for rollout in rollouts] == ["RuntimeError: no world left", ""]
+    assert rollouts[1].record.success
+
+
+def test_an_environment_that_does_not_start_like_its_group_breaks_alone(run, make_env, ticket_task):
+    another = ticket_task.model_copy(update={"turns": ("Hi there.", *ticket_task.turns[1:])})
+    alike, differing, third = run(*[SOLUTION] * 3, envs=[make_env(), make_env(tasks=TaskSet([another])), make_env()])
+    assert "start alike" in differing.record.broken
+    assert (differing.record.reward, differing.conversation.completion_ids) == (0.0, [])
+    assert alike.record.success
+    assert third.record.success
+
+
 def test_equal_seeds_draw_equal_tasks(tokenizer, make_env, ticket_task):
     tasks = TaskSet([ticket_task.model_copy(update={"id": f"ticket-{number}"}) for number in range(20)])
     config = RolloutConfig(max_prompt_tokens=16_000)
