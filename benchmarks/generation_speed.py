@@ -14,9 +14,10 @@ conversations anew in each turn. `vllm` is left out where vLLM is missing. `vllm
 holds the command that starts one.
 The exit code is 1 if a bar is missed or an engine fails.
 
-With `--check` nothing is timed. `graph` and `static` play growing conversations, some of which end, in changing order,
-with the weights changed before the last turn; the log-probabilities of their tokens must be as near to those of a plain
-forward pass in full precision as those of a plain forward pass in the engine's precision are.
+With `--check` nothing is timed. `graph` and `static`, or what `--engines` says of those that notice changed weights,
+play growing conversations, some of which end, in changing order, with the weights changed before the last turn; the
+log-probabilities of their tokens must be as near to those of a plain forward pass in full precision as those of a plain
+forward pass in the engine's precision are.
 
 Examples:
   python benchmarks/generation_speed.py --bf16 --out runs/speed
@@ -25,6 +26,7 @@ Examples:
   python benchmarks/generation_speed.py --bf16 --batches 256 --shortest 16 --longest 16 --bars graph=8
   python benchmarks/generation_speed.py --bf16 --vllm-server http://localhost:8000 --vllm-weights /dev/shm/weights
   python benchmarks/generation_speed.py --bf16 --check --prompts 64 --group 4 --turns 4
+  python benchmarks/generation_speed.py --bf16 --check --prompts 64 --group 4 --turns 4 --engines graph static vllm
   python benchmarks/generation_speed.py --prompts 4 --group 2 --shortest 20 --longest 40 --new-tokens 4 --batches 4
 """
 
@@ -38,6 +40,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +66,12 @@ FIRST_TOKEN = 100  # what is below may be special
 ENGINES = ("generate", "generate-static", "transformers", "static", "graph", "graph-forgetful", "vllm", "vllm-server")
 """In the order in which they are measured; the first is what the others are compared with."""
 DEFAULT_ENGINES = ("generate", "transformers", "static", "graph", "vllm")
+CHECKED = ("static", "graph")
+"""What `--check` holds against plain forward passes unless it is told."""
+CHECKABLE = ("static", "graph", "vllm", "vllm-server")
+"""What it can: these notice changed weights. `transformers` computes with the model that it is given."""
 BARS = {"graph": 3.0, "vllm": 4.0}
 """How many times as fast as eager `generate` an engine must be."""
-
-CHECKED: Mapping[str, Callable[..., Engine]] = {"graph": GraphEngine, "static": StaticCacheEngine}
-"""The engines that `--check` holds against plain forward passes."""
 
 COLUMNS: Columns = {
     "engine": ("engine", ""),
@@ -160,34 +164,47 @@ def grown(
 
 
 def makers(args: argparse.Namespace, model: Any, batch: int) -> dict[str, Callable[[], Run]]:
-    """Return what makes each engine, by its name.
+    """Return what makes each way to draw, by its name.
 
     Args:
         args: The arguments of the command line.
         model: The model in full precision; some engines have their own way to lower it.
         batch: Rows drawn together.
     """
-    dtype = torch.bfloat16 if args.bf16 else model.dtype
-    new_tokens = args.new_tokens
+    new_tokens, engines = args.new_tokens, engine_makers(args, model, batch)
 
-    def lowered() -> Any:
-        return model if dtype == model.dtype else copy.deepcopy(model).to(dtype)
-
-    def graph() -> Any:
-        return GraphEngine(model, NO_END, batch_size=batch, dtype=dtype)
+    def with_forgetful() -> Run:
+        return with_engine(engines["graph"](), new_tokens, forgetful=True)
 
     return {
-        "generate": lambda: eager_generate(lowered(), new_tokens, batch),
-        "generate-static": lambda: eager_generate(lowered(), new_tokens, batch, cache_implementation="static"),
-        "transformers": lambda: with_engine(TransformersEngine(lowered(), NO_END, 1.0, batch), new_tokens),
-        "static": lambda: with_engine(StaticCacheEngine(model, NO_END, 1.0, batch, dtype), new_tokens),
-        "graph": lambda: with_engine(graph(), new_tokens),
-        "graph-forgetful": lambda: with_engine(graph(), new_tokens, forgetful=True),
-        "vllm": lambda: with_engine(VllmEngine(model, NO_END, 1.0, batch, dtype), new_tokens),
-        "vllm-server": lambda: with_engine(
-            VllmServerEngine(model, server_place(args), NO_END, 1.0, batch, dtype), new_tokens
+        "generate": lambda: eager_generate(lowered(args, model), new_tokens, batch),
+        "generate-static": lambda: eager_generate(
+            lowered(args, model), new_tokens, batch, cache_implementation="static"
         ),
+        "graph-forgetful": with_forgetful,
+        **{name: partial(_made, make, new_tokens) for name, make in engines.items()},
     }
+
+
+def _made(make: Callable[[], Engine], new_tokens: int) -> Run:
+    return with_engine(make(), new_tokens)
+
+
+def engine_makers(args: argparse.Namespace, model: Any, batch: int) -> dict[str, Callable[[], Engine]]:
+    """Return what makes each engine of this package, which draws until nothing ends, by its name."""
+    dtype = torch.bfloat16 if args.bf16 else model.dtype
+    return {
+        "transformers": lambda: TransformersEngine(lowered(args, model), NO_END, 1.0, batch),
+        "static": lambda: StaticCacheEngine(model, NO_END, 1.0, batch, dtype),
+        "graph": lambda: GraphEngine(model, NO_END, 1.0, batch, dtype),
+        "vllm": lambda: VllmEngine(model, NO_END, 1.0, batch, dtype),
+        "vllm-server": lambda: VllmServerEngine(model, server_place(args), NO_END, 1.0, batch, dtype),
+    }
+
+
+def lowered(args: argparse.Namespace, model: Any) -> Any:
+    """Return the model in the precision of the command line; a copy, if that is not its own."""
+    return copy.deepcopy(model).to(torch.bfloat16) if args.bf16 else model
 
 
 def server_place(args: argparse.Namespace) -> VllmServer:
@@ -307,13 +324,13 @@ def check(args: argparse.Namespace, model: Any, name: str) -> bool:
     Args:
         args: The arguments of the command line.
         model: The model; its weights are changed.
-        name: The engine, one of `CHECKED`.
+        name: The engine, one of this package that knows when weights change.
 
     Returns:
         Whether its log-probabilities are no farther off than its precision explains.
     """
     dtype = torch.bfloat16 if args.bf16 else model.dtype
-    engine = CHECKED[name](model, NO_END, 1.0, args.batches[0], dtype)
+    engine = engine_makers(args, model, args.batches[0])[name]()
     prompts = make_prompts(args, model.config.vocab_size)
     rng = random.Random(args.seed)
     torch.manual_seed(args.seed)
@@ -357,7 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare log-probabilities with a plain forward pass")
     parser.add_argument("--batches", type=int, nargs="+", default=[128, 512], help="batch sizes")
     parser.add_argument("--repeats", type=int, default=2, help="runs after the first")
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=DEFAULT_ENGINES, help="what to measure")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, help=f"default: {' '.join(DEFAULT_ENGINES)}")
     parser.add_argument("--vllm-server", metavar="URL", help="measure the server at this address too")
     parser.add_argument("--vllm-weights", metavar="DIR", help="a folder of its own for the weights of that server")
     bars = [f"{name}={times:g}" for name, times in BARS.items()]
@@ -366,8 +383,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of the prompts")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the table and the figures there")
     args = parser.parse_args(arguments)
+    args.engines = args.engines or list(CHECKED if args.check else DEFAULT_ENGINES)
     if args.vllm_server and "vllm-server" not in args.engines:
         args.engines = [*args.engines, "vllm-server"]
+    if args.check and (others := set(args.engines) - set(CHECKABLE)):
+        parser.error(f"--check takes {', '.join(CHECKABLE)}, not {', '.join(sorted(others))}")
     model = load_unending(args.model)
     print(
         f"{device_name()}, torch {torch.__version__}: {args.prompts} prompts, "
@@ -375,7 +395,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         flush=True,
     )
     if args.check:
-        good = [check(args, model, name) for name in CHECKED]
+        good = [check(args, model, name) for name in args.engines]
         return 0 if all(good) else 1
     rows, failed = measure_all(args, model)
     verdicts = held(rows, dict(args.bars))

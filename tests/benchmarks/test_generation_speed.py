@@ -122,3 +122,14 @@ def test_engines_are_held_against_plain_passes(model, capsys):
     said = capsys.readouterr().out
     assert said.count(": good") == 4
     assert "static, turn 2" in said
+    with pytest.raises(SystemExit):
+        generation_speed.main([*SMALL, "--model", str(model), "--check", "--engines", "generate", "graph"])
+    assert "not generate" in capsys.readouterr().err
+
+
+def test_a_server_is_held_against_plain_passes(model, tmp_path, capsys):
+    command = [*SMALL, "--model", str(model), "--check", "--turns", "2", "--engines", "vllm-server"]
+    with stand_in(generation_speed.load_unending(str(model))) as server:
+        at = ["--vllm-server", server.url, "--vllm-weights", str(tmp_path / "weights")]
+        assert generation_speed.main([*command, *at]) == 0
+    assert capsys.readouterr().out.count("vllm-server, turn") == 2
