@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import torch
 
-__all__ = ["KeptSlots", "Seat", "weights_mark"]
+__all__ = ["KeptSlots", "Seat", "tensors_mark", "weights_mark"]
 
 _MARKED = 1 << 24
 """Weights that are marked at a time; bounds the memory that it takes."""
@@ -84,6 +84,11 @@ class KeptSlots:
 
 
 def weights_mark(model: torch.nn.Module) -> list[float]:
+    """Return `tensors_mark` of a model's weights."""
+    return tensors_mark(chain(model.parameters(), model.buffers()))
+
+
+def tensors_mark(tensors: Iterable[torch.Tensor]) -> list[float]:
     """Return sums by which changed weights can be told from those of before, whoever wrote to them.
 
     The version counters of parameters do not tell: fused optimisers (the default of transformers' trainer) and all
@@ -91,10 +96,7 @@ def weights_mark(model: torch.nn.Module) -> list[float]:
     a single weight, and reading the weights takes little beside a decode step.
     """
     marks = [
-        mark
-        for tensor in chain(model.parameters(), model.buffers())
-        for part in tensor.detach().flatten().split(_MARKED)
-        for mark in _sums(part.double())
+        mark for tensor in tensors for part in tensor.detach().flatten().split(_MARKED) for mark in _sums(part.double())
     ]
     sums: list[float] = torch.stack(marks).tolist()
     return sums

@@ -49,10 +49,15 @@ class DecodeView:
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Write the keys and values of one token a row, and return all slots of the layer."""
-        kept_keys, kept_values = self._slots.keys[layer_idx], self._slots.values[layer_idx]
-        kept_keys[self._index, self.positions] = keys[:, :, 0]
-        kept_values[self._index, self.positions] = values[:, :, 0]
-        return kept_keys, kept_values
+        return self.of_layer(layer_idx).update(keys, values)
+
+    def of_layer(self, number: int) -> _LayerView:
+        """Return the part of the view that one layer works on, which is a view itself."""
+        return _LayerView(self, self._slots.keys[number], self._slots.values[number])
+
+    def write(self, kept: torch.Tensor, new: torch.Tensor) -> None:
+        """Write one token a row into the keys, or the values, of a layer."""
+        kept[self._index, self.positions] = new[:, :, 0]
 
     def attend(
         self, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
@@ -80,6 +85,31 @@ class DecodeView:
         return _attend_visible(
             query, keys[index, : self._length], values[index, : self._length], visible[:, None], scale
         )
+
+
+class _LayerView:
+    """The slots of one layer, for the layer itself: it needs no number to find them by.
+
+    Args:
+        view: The view of all layers.
+        keys: The layer's.
+        values: Likewise.
+    """
+
+    def __init__(self, view: DecodeView, keys: torch.Tensor, values: torch.Tensor) -> None:
+        self._view, self._keys, self._values = view, keys, values
+
+    def update(self, keys: torch.Tensor, values: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """Write as `DecodeView.update` does, and return all slots of the layer."""
+        self._view.write(self._keys, keys)
+        self._view.write(self._values, values)
+        return self._keys, self._values
+
+    def attend(
+        self, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
+    ) -> torch.Tensor:
+        """Attend as `DecodeView.attend` does."""
+        return self._view.attend(query, keys, values, scale)
 
 
 @dataclass(frozen=True)
