@@ -166,6 +166,8 @@ def eval_command(
             tasks = selection.load_recorded(maker.task_ids) if isinstance(maker, ReplayMaker) else selection.load()
             # Each is made once, and not while a server waits.
             evaluation = _Evaluation(TaskSet(list(tasks)), samples, run, file)
+            if name.kind == "server" and engine == "process" and evaluation.waiting:  # Ray asks from other machines
+                _check_server(options)
             elsewhere = policies_elsewhere(name, action_format, options, maker)
             evaluation.play(partial(choice.open, evaluation.tasks, run, maker, elsewhere), concurrency)
     finally:
@@ -173,6 +175,17 @@ def eval_command(
     evaluation.report(as_json)
     if evaluation.broken:
         raise typer.Exit(1)
+
+
+def _check_server(options: ModelOptions) -> None:
+    """Refuse to begin where there is no server.
+
+    Raises:
+        ServerError: If it takes no connections.
+    """
+    from envtune_gym.evaluation.models import check_reachable
+
+    check_reachable(options.base_url)
 
 
 def _given(**options: Any) -> dict[str, Any]:
@@ -220,6 +233,11 @@ class _Evaluation:
         return [episode for episode in found if episode is not None]
 
     @property
+    def waiting(self) -> list[EpisodeToPlay]:
+        """What is to be played yet."""
+        return [one for one in self._all() if self.file.episode(one.task, one.sample) is None]
+
+    @property
     def broken(self) -> list[EvaluatedEpisode]:
         """Those of them that broke."""
         return [episode for episode in self.episodes if episode.broken]
@@ -236,7 +254,7 @@ class _Evaluation:
             ServerError: If the policy cannot go on at all.
             KeyboardInterrupt: If the run was interrupted; how to go on has been said then.
         """
-        waiting = [one for one in self._all() if self.file.episode(one.task, one.sample) is None]
+        waiting = self.waiting
         if not waiting:
             return
         places, total = min(concurrency, len(waiting)), len(self.tasks) * self.samples

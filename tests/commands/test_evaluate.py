@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 
 import pytest
+from evaluation.models.proxy import Proxy
 
 RUN = "import sys; from envtune_gym.cli import main; sys.exit(main())"
 # Solves what it can by luck, in a time that kills can land in.
@@ -143,6 +144,40 @@ def test_mistakes_are_one_line_and_leave_no_episode(envtune, task_file, folder, 
     assert said in err
     assert err.count("\n") == 1
     assert not (folder / "x.jsonl").exists() or not (folder / "x.jsonl").read_text()
+
+
+@pytest.fixture
+def asks(task_file, folder, monkeypatch):
+    """The words of a run that asks the server at an address."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+    def asks(base_url):
+        words = ["eval", "--tasks", task_file, "--policy", "server:m", "--out", "x.jsonl"]
+        return [*words, "--base-url", base_url]
+
+    return asks
+
+
+def test_where_nobody_listens_no_episode_is_begun_and_the_same_command_can_be_given_again(envtune, asks, folder):
+    code, out, err = envtune(*asks("http://127.0.0.1:1/v1"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "no server takes connections at http://127.0.0.1:1 " in err
+    assert "--base-url" in err
+    with Proxy(lambda request: {"content": "Done."}) as proxy:
+        assert envtune(*asks(proxy.url))[0] == 0
+    assert [one["broken"] for one in lines(folder / "x.jsonl")] == ["", ""]
+
+
+def test_a_server_that_listens_and_fails_is_asked_again(envtune_json, asks):
+    with Proxy(lambda request: {"content": "Done."}, ["503", "reset", "503"]) as proxy:
+        assert envtune_json(*asks(proxy.url))["broken"] == 0
+
+
+def test_a_run_that_is_finished_is_reported_without_its_server(envtune, envtune_json, asks):
+    with Proxy(lambda request: {"content": "Done."}) as proxy:
+        assert envtune(*asks(proxy.url))[0] == 0
+    report = envtune_json(*asks(proxy.url), "--resume")
+    assert report["episodes"] == 2
 
 
 def test_other_settings_are_refused_in_one_line(envtune, task_file, folder):
