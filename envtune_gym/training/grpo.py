@@ -115,6 +115,11 @@ def train(
     )
     if settings.bf16 and not torch.cuda.is_available():
         log.note("no GPU was found, and these settings are made for one: a CPU takes hours; see --preset demo")
+    if _is_finished(checkpoint, settings):
+        log.note(
+            f"the run in {settings.out} is finished: {_update_of(checkpoint)} updates; "
+            f"to train on, raise batches (now {settings.batches})"
+        )
     if settings.beta and settings.lora is None:
         with _explained(settings):
             _store_reference(model, settings, processes)
@@ -360,3 +365,9 @@ def _checkpoint(settings: Settings, resume: bool) -> Path | None:
 
 def _update_of(checkpoint: Path | None) -> int | None:
     return None if checkpoint is None else int(checkpoint.name.rpartition("-")[2])
+
+
+def _is_finished(checkpoint: Path | None, settings: Settings) -> bool:
+    """Return whether the updates up to a checkpoint are all that the run is to make."""
+    done = _update_of(checkpoint)
+    return done is not None and done >= settings.batches * settings.updates_per_batch

@@ -171,7 +171,7 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
         flat = self._mean("frac_reward_zero_std")
         if flat > 0.5:
             found.append(f"{flat:.0%} of the groups had no spread of rewards, and so taught nothing")
-        if not self._mean("clip_ratio/region_mean"):
+        if self.updates and not self._mean("clip_ratio/region_mean"):
             found.append("the clip range never acted: each batch made a single update, or updates too small to matter")
         cut = self._mean("cut")
         if cut > 0.25:

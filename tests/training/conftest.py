@@ -1,6 +1,8 @@
+import json
+
 import pytest
 from integrations.conftest import make_env, model, one_thread, run, tokenizer  # noqa: F401 (fixtures)
-from integrations.helpers import SMALL_TASK, tiny_model
+from integrations.helpers import SMALL_TASK, Script, answer, call, tiny_model
 
 from envtune_gym import TaskSet
 
@@ -10,6 +12,20 @@ STAGES = [
     {"name": "first", "reward": "format", "feedback": "off", "batches": 1},
     {"name": "second", "feedback": "error"},
 ]
+
+ADAPTIVE = [
+    {"name": "first", "reward": "format", "feedback": "error", "batches": 1},
+    {"name": "drawn", "feedback": "error", "sampling": "adaptive"},
+]
+
+CLUMSY = (
+    call("get_ticket", ticket_id=99),
+    call("create_ticket", title="Lamp"),
+    answer(),
+    call("close_ticket", ticket_id=7),
+    answer(),
+)
+"""A solution of the tasks that begins with a mistake."""
 
 TINY = {
     "stages": STAGES,
@@ -29,6 +45,24 @@ TINY = {
     "checkpoint_every": 1,
 }
 """Two batches of one group of two, each for two updates; a stage a batch."""
+
+
+def read(file):
+    """The entries of a log."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def weights(directory):
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(directory).state_dict()
+
+
+def same(left, right):
+    """Whether weights are equal to the last bit."""
+    import torch
+
+    return all(torch.equal(left[name], right[name]) for name in left)
 
 
 def teach(learner, conversation):
@@ -60,5 +94,34 @@ def settings(tokenizer, tmp_path):  # noqa: F811
 
         tiny = {**TINY, "model": str(tmp_path / "model"), "out": str(tmp_path / "run")}
         return make_settings([{**tiny, **changes}])
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def clumsy_model(tokenizer):  # noqa: F811
+    """A model that has learnt a clumsy solution of the tasks."""
+    import gymnasium as gym
+
+    from envtune_gym.integrations.rollout import EpisodeRequest, Rollout, RolloutConfig, play
+    from envtune_gym.integrations.tokens import ChatTemplate
+    from envtune_gym.registration import MULTI_DOMAIN_ID
+    from envtune_gym.wrappers import AugmentedFeedbackWrapper
+
+    hinting = AugmentedFeedbackWrapper(gym.make(MULTI_DOMAIN_ID, tasks=TASKS, tool_docs="compact"), level="error")
+    shown = Rollout(hinting, ChatTemplate(tokenizer), RolloutConfig(16_000, 10_000), EpisodeRequest(0, "small"))
+    play([shown], Script(tokenizer, CLUMSY))
+    return teach(tiny_model(tokenizer), shown.conversation)
+
+
+@pytest.fixture
+def learnt(settings, clumsy_model):
+    """Make settings for it, and room to play the solution."""
+    limits = {"max_completion_tokens": 800, "max_new_tokens": 60, "max_steps": 8}
+
+    def make(**changes):
+        chosen = settings(**limits, **changes)
+        clumsy_model.save_pretrained(chosen.model)
+        return chosen
 
     return make

@@ -97,3 +97,10 @@ def test_figures_that_json_has_no_numbers_for_are_null(tmp_path):
     log.on_log(None, state, None, {"grad_norm": math.nan, "loss": math.inf, "kl": 0.5})
     [update] = (json.loads(line) for line in (tmp_path / "updates.jsonl").read_text().splitlines())
     assert (update["grad_norm"], update["loss"], update["kl"]) == (None, None, 0.5)
+
+
+def test_a_run_that_made_no_update_is_warned_of_none(tmp_path):
+    log = RunLog(tmp_path)
+    assert log.warnings() == []
+    log.on_log(None, type("State", (), {"global_step": 1}), None, {"grad_norm": 0.5})
+    assert "the clip range never acted" in log.warnings()[0]
