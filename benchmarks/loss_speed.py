@@ -8,13 +8,12 @@ the settings of `--preset`; the optimiser takes no step.
 Ways of scoring:
 - `trl`: TRL's own, in micro-batches of shuffled rows;
 - `plain`: rows begin at the left and are cut to the longest, in the same micro-batches (`score_plainly`);
-- `shuffled`: prompts are read once where the rows of a micro-batch share them (`score_sharing`);
+- `shuffled`: rows are packed, and prompts read once where the rows of a micro-batch share them (`score_packed`);
 - `groups`: the same, where micro-batches have been dealt out by groups;
 - `passes`: the same, where micro-batches are merged as far as a pass has no more than each of `--pass-tokens` tokens.
 
-Where prompts are shared, `--variant` says how their keys and values are picked for each row: `product`, as the package
-does it, whose gradient is a product of matrices, or `index`, plain indexing. All ways must come to the same gradient:
-its norm is stated, of the last batch. The mean of `--repeats` batches after a first one counts.
+All ways must come to the same gradient: its norm is stated, of the last batch. The mean of `--repeats` batches after a
+first one counts.
 
 All ways but `trl` have the attention of a run, which spares cuDNN's plans for each new shape; with `--cudnn` they
 have, like `trl`, what PyTorch prefers.
@@ -24,7 +23,7 @@ operators by time on the host, and how often the host launches something and wai
 
 Examples:
   python benchmarks/loss_speed.py --out runs/speed
-  python benchmarks/loss_speed.py --ways groups passes --variant product index --profile
+  python benchmarks/loss_speed.py --ways groups passes --profile
   python benchmarks/loss_speed.py --ways plain passes --cudnn
   python benchmarks/loss_speed.py --ways passes --pass-tokens 20000 40000 80000 160000 --repeats 3
   python benchmarks/loss_speed.py --groups 2 --group-size 4 --micro-batch 4 --prompt 40 --completion 10 --no-bf16
@@ -39,8 +38,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,22 +53,18 @@ from trl import GRPOTrainer
 
 from envtune_gym.integrations.attention import for_changing_shapes
 from envtune_gym.integrations.models import SMOLLM2, load_model
-from envtune_gym.training import grpo, scoring, trainer
+from envtune_gym.training import grpo, trainer
 from envtune_gym.training.layers import make_settings
-from envtune_gym.training.micro_batches import by_groups, extents, merged, passes
+from envtune_gym.training.micro_batches import by_groups, merged, passes, tokens_of
 from envtune_gym.training.presets import preset_layers
+from envtune_gym.training.scoring import can_pack
 
 Rows = dict[str, Any]
 
 WAYS = ("trl", "plain", "shuffled", "groups", "passes")
-VARIANTS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
-    "product": scoring.picked,
-    "index": lambda values, places: values[places],
-}
 
 COLUMNS: Columns = {
     "way": ("way", ""),
-    "variant": ("variant", ""),
     "tokens a pass": ("pass_tokens", ",d"),
     "passes": ("passes", "d"),
     "seconds": ("seconds", ".3f"),
@@ -85,30 +80,22 @@ class Way(NamedTuple):
 
     Attributes:
         way: One of `WAYS`.
-        variant: One of `VARIANTS`; None where no prompt is shared.
         pass_tokens: Tokens of a pass.
     """
 
     way: str
-    variant: str | None = None
     pass_tokens: int | None = None
 
     def __str__(self) -> str:
         """Return what a line calls it."""
-        tokens = None if self.pass_tokens is None else f"of {self.pass_tokens:,}"
-        return " ".join(part for part in (self.way, tokens, self.variant and f"({self.variant})") if part)
+        return self.way if self.pass_tokens is None else f"{self.way} of {self.pass_tokens:,}"
 
 
 def chosen_ways(args: argparse.Namespace) -> list[Way]:
     """Return what the command line asks for."""
     found: list[Way] = []
     for name in args.ways:
-        if name in ("trl", "plain"):
-            found.append(Way(name))
-        elif name == "passes":
-            found += [Way(name, variant, tokens) for tokens in args.pass_tokens for variant in args.variant]
-        else:
-            found += [Way(name, variant) for variant in args.variant]
+        found += [Way(name, tokens) for tokens in (args.pass_tokens if name == "passes" else [None])]
     return found
 
 
@@ -155,7 +142,7 @@ def dealt(micro_batches: list[Rows], way: Way) -> list[Rows]:
     by_group = by_groups(micro_batches)
     if way.pass_tokens is None:
         return by_group
-    return merged(by_group, passes(extents(by_group), way.pass_tokens))
+    return merged(by_group, passes(tokens_of(by_group), way.pass_tokens))
 
 
 class Loss:
@@ -197,7 +184,8 @@ class Loss:
     def of_part(self, rows: Rows, *, is_last: bool = True) -> None:
         """Add the gradient of a micro-batch."""
         self._trainer._step = self._trainer.args.gradient_accumulation_steps - 1 if is_last else 0
-        with self._scored(), self._attention():
+        packs = False if self._way.way == "plain" else mock.DEFAULT  # the default: what it says itself
+        with mock.patch.object(trainer, "can_pack", wraps=can_pack, return_value=packs), self._attention():
             loss = self._trainer.compute_loss(self.model, rows)
         self._trainer.accelerator.backward(loss)
 
@@ -206,14 +194,6 @@ class Loss:
         norm = float(torch.nn.utils.get_total_norm([p.grad for p in self.model.parameters() if p.grad is not None]))
         self.model.zero_grad()
         return norm
-
-    @contextmanager
-    def _scored(self) -> Iterator[None]:
-        """Score rows in this way while the loss is computed."""
-        picked = VARIANTS[self._way.variant or "product"]
-        sharing = scoring.can_share if self._way.variant else lambda _: False
-        with mock.patch.object(scoring, "picked", picked), mock.patch.object(trainer, "can_share", sharing):
-            yield
 
 
 def measure(loss: Loss, batches: Sequence[list[Rows]]) -> dict[str, Any]:
@@ -302,7 +282,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="what to measure")
     tokens = [20_000, 40_000, 80_000]
     parser.add_argument("--pass-tokens", type=int, nargs="+", default=tokens, help="budgets of the way `passes`")
-    parser.add_argument("--variant", nargs="+", choices=VARIANTS, default=["product"], help="how prompts are picked")
     parser.add_argument("--repeats", type=int, default=3, help="batches after the first")
     parser.add_argument("--cudnn", action="store_true", help="leave attention to PyTorch in all ways")
     with_gpu = torch.cuda.is_available()

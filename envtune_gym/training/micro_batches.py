@@ -3,53 +3,26 @@
 TRL shuffles the rows of a batch before it cuts it up, and with its loss per token of the whole batch (`dapo`) the cut
 does not change the gradient of an update, but for rounding. (An entropy bonus is a mean within each micro-batch, and
 hangs on the cut, as it does with every shuffle.) It changes the cost: rows of a group share their prompt, like lengths
-need little padding, what teaches nothing needs no pass, and fewer passes are fewer launches for a busy host.
+need little padding where rows are padded, what teaches nothing needs no pass, and fewer passes are fewer launches for a
+busy host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-__all__ = ["Extent", "by_groups", "chosen", "extents", "merged", "passes", "teaching"]
+from envtune_gym.training.equal_rows import numbered
+
+__all__ = ["by_groups", "chosen", "merged", "passes", "teaching", "tokens_of"]
 
 Rows = dict[str, Any]
 """Rows as TRL has them: tensors whose first dimension is the row, and some that are about the whole batch."""
 
 _ROUNDING = 1e-2
 """What rounding makes of an advantage of 0 stays below; true ones are hundreds of times larger."""
-
-
-class Extent(NamedTuple):
-    """How much there is to score in some rows.
-
-    Attributes:
-        prompts: Distinct prompts.
-        prompt: Tokens of the longest.
-        completions: Completions.
-        completion: Tokens of the longest.
-    """
-
-    prompts: int = 0
-    prompt: int = 0
-    completions: int = 0
-    completion: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Tokens in a pass over these rows, padding included, where each prompt is read once."""
-        return self.prompts * self.prompt + self.completions * self.completion
-
-    def with_(self, other: Extent) -> Extent:
-        """Return the extent of both together."""
-        return Extent(
-            self.prompts + other.prompts,
-            max(self.prompt, other.prompt),
-            self.completions + other.completions,
-            max(self.completion, other.completion),
-        )
 
 
 def teaching(rows: Rows) -> torch.Tensor:
@@ -69,23 +42,28 @@ def by_groups(micro_batches: Sequence[Rows]) -> list[Rows]:
     return [chosen(joined, places) for places in _order(joined).split(size)]
 
 
-def extents(micro_batches: Sequence[Rows], *, all_rows: bool = False) -> list[Extent]:
-    """Return how much there is to score in each micro-batch: rows that teach, or all of them."""
-    return [_extent(rows if all_rows else chosen(rows, teaching(rows))) for rows in micro_batches]
+def tokens_of(micro_batches: Sequence[Rows], *, all_rows: bool = False) -> list[int]:
+    """Return how many tokens there are to read in each micro-batch, where each prompt is read once.
+
+    Args:
+        micro_batches: The micro-batches.
+        all_rows: Whether all rows count, or those that teach.
+    """
+    return [_tokens(rows if all_rows else chosen(rows, teaching(rows))) for rows in micro_batches]
 
 
-def passes(sizes: Sequence[Extent], tokens: int) -> list[int]:
+def passes(sizes: Sequence[int], tokens: int) -> list[int]:
     """Return how many neighbouring micro-batches each pass takes, if it is to have at most so many tokens.
 
     Args:
-        sizes: What there is to score in each micro-batch; one alone is a pass whatever it has.
-        tokens: Tokens of a pass, as `Extent` counts them.
+        sizes: The tokens of each micro-batch; one alone is a pass whatever it has.
+        tokens: Tokens of a pass.
     """
     taken: list[int] = []
-    together = Extent()
+    together = 0
     for size in sizes:
-        if taken and together.with_(size).tokens <= tokens:
-            together = together.with_(size)
+        if taken and together + size <= tokens:
+            together += size
             taken[-1] += 1
         else:
             together = size
@@ -108,11 +86,10 @@ def merged(micro_batches: Sequence[Rows], taken: Iterable[int]) -> list[Rows]:
     return [nothing] * (len(micro_batches) - len(full)) + full
 
 
-def _extent(rows: Rows) -> Extent:
-    if not len(rows["advantages"]):
-        return Extent()
+def _tokens(rows: Rows) -> int:
     prompts, completions = rows["prompt_mask"].sum(1), rows["completion_mask"].sum(1)
-    return Extent(len(_groups(rows).unique()), int(prompts.max()), len(completions), int(completions.max()))
+    distinct = torch.zeros_like(prompts).scatter(0, _groups(rows), prompts)
+    return int(distinct.sum() + completions.sum())
 
 
 def _order(rows: Rows) -> torch.Tensor:
@@ -127,9 +104,7 @@ def _order(rows: Rows) -> torch.Tensor:
 
 def _groups(rows: Rows) -> torch.Tensor:
     """Return a number for each row, the same for equal prompts."""
-    prompts = rows["prompt_ids"].masked_fill(rows["prompt_mask"] == 0, -1)
-    group: torch.Tensor = prompts.unique(dim=0, return_inverse=True)[1]
-    return group
+    return numbered(rows["prompt_ids"].masked_fill(rows["prompt_mask"] == 0, -1))
 
 
 def _joined(micro_batches: Sequence[Rows]) -> Rows:

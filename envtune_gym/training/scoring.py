@@ -1,29 +1,30 @@
 """Log-probabilities of completions: what the loss is made of, and most of what it costs.
 
 TRL pads prompts on the left and completions on the right, each to the longest of the whole batch of rollouts. Here
-every row begins at the left and a micro-batch is cut to its own longest row: causal attention never looks at what is
-on the right, so padding needs no mask (masks over left padding have given gradients that are not finite).
+nothing is padded: the rows of a pass stand one behind the other as one long row. The rollouts of a group share their
+first prompt, with the documentation of the tools, which is most of their tokens; `score_packed` reads each distinct
+prompt once, and all completions attend to it where it stands. Gradients flow through both.
 
-The rollouts of a group share their first prompt, with the documentation of the tools, which is most of their tokens.
-`score_sharing` reads each distinct prompt once: a first pass leaves its keys and values, and a second goes over the
-completions alone, which attend to them; gradients flow through both.
+Models that cannot do this are scored by `score_plainly`: every row begins at the left and a micro-batch is cut to its
+own longest row. Causal attention never looks at what is on the right, so padding needs no mask (masks over left padding
+have given gradients that are not finite).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from envtune_gym.integrations.attention import layer_kinds
-from envtune_gym.integrations.engine import cache_argument
+from envtune_gym.training.equal_rows import numbered
+from envtune_gym.training.packed_attention import Packing, can_attend, packed_attention
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["Scores", "can_share", "picked", "score_plainly", "score_sharing"]
+__all__ = ["Scores", "can_pack", "score_packed", "score_plainly"]
 
 Scores = tuple[torch.Tensor, torch.Tensor]
 """Log-probabilities and entropies, [rows, keep]; what they are at padding has no meaning."""
@@ -31,11 +32,20 @@ Model = Callable[..., Any]
 """A model with TRL's fused head: `model(labels=…, fused_lm_head=True)` has log_probs and entropy."""
 
 _IGNORED = -100
+_DROPOUTS = ("attention_dropout", "attn_pdrop", "attn_dropout")
 
 
-def can_share(model: PreTrainedModel) -> bool:
-    """Tell whether a model's rows can share prompts: all layers attend to everything, and activations are kept."""
-    return layer_kinds(model.config) == {"full_attention"} and not (model.training and model.is_gradient_checkpointing)
+def can_pack(model: PreTrainedModel) -> bool:
+    """Tell whether a model's rows can be packed in the precision that is now in force.
+
+    All layers attend to everything, in the usual way; and activations are kept, for layers that are computed anew do
+    so when attention is no longer that of packed rows.
+    """
+    config = model.config.get_text_config(decoder=True)
+    drops = model.training and any(getattr(config, name, 0) for name in _DROPOUTS)
+    is_usual = not drops and not getattr(config, "attn_logit_softcapping", None)
+    keeps = not (model.training and model.is_gradient_checkpointing)
+    return layer_kinds(config) == {"full_attention"} and is_usual and keeps and can_attend(model)
 
 
 def score_plainly(model: Model, ids: torch.Tensor, mask: torch.Tensor, keep: int) -> Scores:
@@ -59,8 +69,8 @@ def score_plainly(model: Model, ids: torch.Tensor, mask: torch.Tensor, keep: int
     return output.log_probs.gather(1, places), _entropy(output).gather(1, places)
 
 
-def score_sharing(model: Model, bare: PreTrainedModel, ids: torch.Tensor, mask: torch.Tensor, keep: int) -> Scores:
-    """Score rows, reading each distinct prompt once; as `score_plainly` where there is little to share.
+def score_packed(model: Model, bare: PreTrainedModel, ids: torch.Tensor, mask: torch.Tensor, keep: int) -> Scores:
+    """Score rows in one pass without padding, reading each distinct prompt once.
 
     Args:
         model: The model.
@@ -69,77 +79,73 @@ def score_sharing(model: Model, bare: PreTrainedModel, ids: torch.Tensor, mask: 
         mask: Likewise.
         keep: Likewise.
     """
-    width = ids.shape[1] - keep
-    prompts = ids[:, :width].masked_fill(mask[:, :width] == 0, _IGNORED)  # no token has this number
-    distinct, group = prompts.unique(dim=0, return_inverse=True)
-    lengths = (distinct != _IGNORED).sum(1)
-    if 2 * len(distinct) > len(ids) or int(lengths.min()) < 2:
+    packed = _packed(ids, mask, keep)
+    if packed is None:
         return score_plainly(model, ids, mask, keep)
-
-    # All of each prompt but its last token, which is where the first token of a completion is foretold.
-    known = int(lengths.max()) - 1
-    columns = torch.arange(known, device=ids.device)[None]
-    begins = width - lengths[:, None]
-    read = distinct.gather(1, (begins + columns).clamp(max=width - 1)).clamp(min=0)
-    cache = _kept_keys()
-    name = cache_argument(bare)
-    model(input_ids=read, labels=torch.full_like(read, _IGNORED), fused_lm_head=True, **{name: cache})
-    for layer in cache.layers:
-        layer.keys, layer.values = picked(layer.keys, group), picked(layer.values, group)
-
-    # The last token of the prompt and the completion, which see what is known of their own prompt.
-    written = mask[:, width:].sum(1, keepdim=True)
-    rest = torch.arange(int(written.max()) + 1, device=ids.device)[None]
-    new = ids[:, width - 1 : width + rest.shape[1] - 1]
-    labels = new.masked_fill((rest == 0) | (rest > written), _IGNORED)
-    sees_prompt = (columns < lengths[group, None] - 1)[:, None, None].expand(-1, 1, rest.shape[1], -1)
-    sees_before = (rest <= rest.T)[None, None].expand(len(ids), 1, -1, -1)
-    output = model(
-        input_ids=new,
-        attention_mask=torch.cat([sees_prompt, sees_before], dim=-1),
-        position_ids=lengths[group, None] - 1 + rest,
-        labels=labels,
-        fused_lm_head=True,
-        **{name: cache},
+    with packed_attention(bare):
+        output = model(
+            input_ids=packed.ids[None],
+            position_ids=packed.positions[None],
+            shift_labels=packed.labels[None],
+            fused_lm_head=True,
+            packing=packed.packing,
+        )
+    logps, entropies = (
+        one.new_zeros(len(ids), keep).index_put(packed.wanted, one[0, packed.packing.known :])
+        for one in (output.log_probs, _entropy(output))
     )
-    short = (0, keep - output.log_probs.shape[1])
-    return torch.nn.functional.pad(output.log_probs, short), torch.nn.functional.pad(_entropy(output), short)
+    return logps, entropies
 
 
-def picked(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Return `values[places]`, in which each value may occur many times.
+class _Packed(NamedTuple):
+    """Rows as one.
 
-    The gradient of a value is the sum over its occurrences. Here it is a product of matrices, which reads each of them
-    once; torch's own adds them to the value one by one.
+    Attributes:
+        ids: Of each distinct prompt all but its last token; then, of each row, by prompt, from the last token of the
+            prompt to the last but one of the completion: where the completion's tokens are foretold.
+        positions: Where each stands in its row.
+        labels: What is foretold there, if it is of a completion.
+        wanted: Of each label, its row and its column among the completions.
+        packing: How the row is packed.
     """
-    chosen: torch.Tensor = _Picked.apply(values, places)
-    return chosen
+
+    ids: torch.Tensor
+    positions: torch.Tensor
+    labels: torch.Tensor
+    wanted: tuple[torch.Tensor, torch.Tensor]
+    packing: Packing
 
 
-class _Picked(torch.autograd.Function):  # type: ignore[misc]  # torch is Any to mypy (pyproject.toml)
-    @staticmethod
-    def forward(context: Any, values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        context.save_for_backward(places)
-        context.number = len(values)
-        return values.index_select(0, places)
+def _packed(ids: torch.Tensor, mask: torch.Tensor, keep: int) -> _Packed | None:
+    """Return rows as one; None if no row has a completion, or a prompt has one token only."""
+    device, width = ids.device, ids.shape[1] - keep
+    ids, mask = ids.cpu(), mask.cpu()  # one wait for the GPU; it would be many, for these are sizes
+    given, written = mask[:, :width].sum(1), mask[:, width:].sum(1)
+    rows = written.nonzero()[:, 0]
+    if not len(rows) or given[rows].min() < 2:
+        return None
+    group = numbered(ids[rows, :width].masked_fill(mask[rows, :width] == 0, _IGNORED))  # no token has this number
+    order = group.argsort(stable=True)
+    rows, group = rows[order], group[order]
+    rollouts = group.bincount()
+    of_prompt = rows[rollouts.cumsum(0) - rollouts]  # a row that has it
 
-    @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
-    def backward(context: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
-        (places,) = context.saved_tensors
-        occurs = places == torch.arange(context.number, device=places.device)[:, None]
-        # In the gradient's own precision, whose products are summed up in float32 at least.
-        summed = occurs.to(gradient.dtype) @ gradient.flatten(1)
-        return summed.view(context.number, *gradient.shape[1:]), None
+    # Stretches of columns: from where, and how many.
+    row = torch.cat([of_prompt, rows])
+    begins = torch.cat([width - given[of_prompt], torch.full_like(rows, width - 1)])
+    sizes = torch.cat([given[of_prompt] - 1, written[rows]])
+    row, shift = (one.repeat_interleave(sizes) for one in (row, begins - sizes.cumsum(0) + sizes))
+    columns = torch.arange(len(row)) + shift
+    labels = ids[row, columns + 1]
+    packing = Packing(sizes[: len(of_prompt)], written[rows], group, device)
+    labels[: packing.known] = _IGNORED
+    places = row, columns + 1 - width
+    positions = columns - width + given[row]
+    read, positions, labels, row, columns = torch.stack([ids[row, columns], positions, labels, *places]).to(device)
+    return _Packed(read, positions, labels, (row[packing.known :], columns[packing.known :]), packing)
 
 
 def _entropy(output: Any) -> torch.Tensor:
     """Return the entropies; a reference model has none."""
     entropy: torch.Tensor = output.log_probs if output.entropy is None else output.entropy
     return entropy
-
-
-def _kept_keys() -> Any:
-    from transformers import DynamicCache
-
-    return DynamicCache()

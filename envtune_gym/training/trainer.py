@@ -13,8 +13,8 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
 from envtune_gym.errors import TrainingError
-from envtune_gym.training.micro_batches import Extent, by_groups, chosen, extents, merged, passes, teaching
-from envtune_gym.training.scoring import can_share, score_plainly, score_sharing
+from envtune_gym.training.micro_batches import by_groups, chosen, merged, passes, teaching, tokens_of
+from envtune_gym.training.scoring import can_pack, score_packed, score_plainly
 
 __all__ = ["STATE_FILE", "EnvtuneTrainer", "last_checkpoint", "write_state"]
 
@@ -49,12 +49,11 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
 
     def _scored_together(self, update: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Merge the micro-batches of an update, in all processes alike."""
-        if self.pass_tokens is None or self._is_sharded or not can_share(self._bare(self.model)):
+        if self.pass_tokens is None or self._is_sharded or not self._packs(self.model):
             return update
         all_rows = self._all_rows_count or self.accelerator.num_processes > 1  # there they are cut, and stay
-        sizes = torch.tensor(extents(update, all_rows=all_rows), device=self.accelerator.device)[None]
-        largest = self.accelerator.gather(sizes).amax(0).tolist()
-        return merged(update, passes([Extent(*size) for size in largest], self.pass_tokens))
+        sizes = torch.tensor(tokens_of(update, all_rows=all_rows), device=self.accelerator.device)[None]
+        return merged(update, passes(self.accelerator.gather(sizes).amax(0).tolist(), self.pass_tokens))
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -80,7 +79,9 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
                 **others,
             )
             return scored
-        order = attention_mask.sum(1).argsort()  # like lengths together
+        # Packed rows stay by groups, as they come; others are better off with those of like length.
+        order = attention_mask.sum(1)
+        order = torch.arange(len(order), device=order.device) if self._packs(model) else order.argsort()
         logps = input_ids.new_zeros(len(input_ids), logits_to_keep, dtype=torch.float32)
         entropies = torch.zeros_like(logps)
         for rows in order.split(batch_size or len(order)):
@@ -92,15 +93,20 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
     def _score(
         self, model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor, keep: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        bare = self._bare(model)
+        packs = self._packs(model)
         with self.accelerator.autocast():
-            if not self.is_fsdp_enabled and can_share(bare):
-                scores = score_sharing(model, bare, ids, mask, keep)
+            if packs:
+                scores = score_packed(model, self._bare(model), ids, mask, keep)
             else:
                 scores = score_plainly(model, ids, mask, keep)
         present = mask[:, -keep:].bool()
         logps, entropies = (value.float().masked_fill(~present, 0) for value in scores)
         return logps, entropies
+
+    def _packs(self, model: torch.nn.Module) -> bool:
+        """Whether rows are packed for this model."""
+        with self.accelerator.autocast():
+            return not self.is_fsdp_enabled and can_pack(self._bare(model))
 
     @property
     def _is_sharded(self) -> bool:

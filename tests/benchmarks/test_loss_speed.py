@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("trl")
 
 import loss_speed
+import torch
 from loss_speed import COLUMNS, Way, chosen_ways, dealt, make_rollouts, shuffled, with_ratios
 from speed_report import markdown
 
@@ -49,52 +50,36 @@ def test_ways_score_all_rows_in_as_many_passes_as_they_say(args):
     cut = shuffled(make_rollouts(args, 1_000, 0), 4, 0, "cpu")
     for way, sizes in (
         (Way("plain"), [4, 4, 4]),
-        (Way("groups", "product"), [4, 4, 4]),
-        (Way("passes", "product", 10_000), [0, 0, 12]),
+        (Way("groups"), [4, 4, 4]),
+        (Way("passes", 10_000), [0, 0, 12]),
     ):
         parts = dealt(cut, way)
         assert [len(part["advantages"]) for part in parts] == sizes
-    by_groups = dealt(cut, Way("groups", "product"))
+    by_groups = dealt(cut, Way("groups"))
     assert [len(part["prompt_ids"].unique(dim=0)) for part in by_groups] == [1, 1, 1]
 
 
-def test_each_variant_and_budget_is_measured_where_prompts_are_shared():
-    args = argparse.Namespace(ways=["trl", "groups", "passes"], variant=["product", "index"], pass_tokens=[10, 20])
-    assert list(map(str, chosen_ways(args))) == [
-        "trl",
-        "groups (product)",
-        "groups (index)",
-        "passes of 10 (product)",
-        "passes of 10 (index)",
-        "passes of 20 (product)",
-        "passes of 20 (index)",
-    ]
+def test_each_budget_is_measured():
+    args = argparse.Namespace(ways=["trl", "groups", "passes"], pass_tokens=[10, 20_000])
+    assert list(map(str, chosen_ways(args))) == ["trl", "groups", "passes of 10", "passes of 20,000"]
 
 
 def test_ways_are_compared_with_trls_own():
-    rows = [{"way": "trl", "seconds": 3.0}, {"way": "groups", "variant": "product", "seconds": 1.5, "peak_gb": 20.0}]
+    rows = [{"way": "trl", "seconds": 3.0}, {"way": "groups", "seconds": 1.5, "peak_gb": 20.0}]
     assert [row["times_trl"] for row in with_ratios(rows)] == [1.0, 2.0]
     assert with_ratios(rows[1:])[0]["times_trl"] is None
-    assert (
-        markdown(COLUMNS, with_ratios(rows)).splitlines()[3] == "| groups | product |  |  | 1.500 | 2.0 |  | 20.0 |  |"
-    )
+    assert markdown(COLUMNS, with_ratios(rows)).splitlines()[3] == "| groups |  |  | 1.500 | 2.0 |  | 20.0 |  |"
 
 
 def test_all_ways_come_to_the_same_gradient(model, tmp_path, capsys):
-    command = [*SMALL, "--model", str(model), "--pass-tokens", "60", "1000", "--variant", "product", "index"]
+    command = [*SMALL, "--model", str(model), "--pass-tokens", "60", "1000"]
     assert loss_speed.main([*command, "--out", str(tmp_path)]) == 0
     rows = json.loads((tmp_path / "loss_speed.json").read_text())["rows"]
-    assert [(row["way"], row["variant"]) for row in rows[:4]] == [
-        ("trl", None),
-        ("plain", None),
-        ("shuffled", "product"),
-        ("shuffled", "index"),
-    ]
-    assert [row["passes"] for row in rows if row["pass_tokens"] == 1_000] == [1, 1]
-    assert len(rows) == 10
+    assert [row["way"] for row in rows] == ["trl", "plain", "shuffled", "groups", "passes", "passes"]
+    assert [row["passes"] for row in rows] == [3, 3, 3, 3, 3, 1]
     for row in rows:
         assert row["gradient_norm"] == pytest.approx(rows[0]["gradient_norm"], rel=1e-4)
-    assert "groups (index)" in capsys.readouterr().out
+    assert "passes of 1,000" in capsys.readouterr().out
 
 
 def test_a_profile_says_where_the_time_goes(model, capsys):
@@ -106,9 +91,12 @@ def test_a_profile_says_where_the_time_goes(model, capsys):
 
 
 def test_a_way_that_fails_does_not_stop_the_others(model, capsys, monkeypatch):
-    monkeypatch.setitem(loss_speed.VARIANTS, "index", lambda values, places: values[places + 1_000])
-    command = [*SMALL, "--model", str(model), "--ways", "groups", "--variant", "index", "product"]
+    def merged(micro_batches, taken):
+        raise torch.OutOfMemoryError("too much")
+
+    monkeypatch.setattr(loss_speed, "merged", merged)
+    command = [*SMALL, "--model", str(model), "--ways", "passes", "groups", "--pass-tokens", "1000"]
     assert loss_speed.main(command) == 1
     said = capsys.readouterr().out
-    assert "groups (index)             failed: IndexError" in said
-    assert "groups (product)" in said
+    assert "passes of 1,000            failed: OutOfMemoryError" in said
+    assert "groups  " in said

@@ -169,8 +169,9 @@ def test_the_model_is_not_asked_about_padding_or_prompts(trainer):
     made.model.forward = lambda **inputs: (asked.append(inputs), forward(**inputs))[1]
     made._get_per_token_logps_and_entropies(made.model, ids, mask, 7, 2)
     widths = [inputs["input_ids"].shape[1] for inputs in asked]
-    assert widths == [5, 8]  # the two shortest rows, and the two longest
-    scored = sum(int((inputs["labels"] != -100).sum()) for inputs in asked)
+    assert widths == [2 + 5 + 2, 8]  # packed, with the prompt read once; and two rows with nothing to share
+    labels = [inputs["labels" if "labels" in inputs else "shift_labels"] for inputs in asked]
+    scored = sum(int((those != -100).sum()) for those in labels)
     assert scored == sum(len(completion) for _, completion, *_ in ROLLOUTS)
 
 
