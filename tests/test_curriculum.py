@@ -169,3 +169,8 @@ def test_categories_may_be_a_list(tasks):
 def test_a_stage_without_tasks_is_refused(tasks):
     with pytest.raises(ConfigurationError, match="stage 's' has no task: it takes miss_param"):
         stage_categories(tasks, Stage("s", ("miss_param",)))
+
+
+def test_environments_that_enter_a_stage_together_choose_its_tasks_once(tasks):
+    first, *others = (stage_tasks(tasks, Stage("s", limit=2)) for _ in range(5))
+    assert all(one is first for one in others)

@@ -58,14 +58,17 @@ class CompiledLayers:
     @contextmanager
     def _in_place(self) -> Iterator[None]:
         """Have the model call its compiled layers."""
-        before = [layer.forward for layer in self._layers]
+        hooks = [vars(layer).get("forward") for layer in self._layers]  # of accelerate's, say
         for number, (layer, compiled) in enumerate(zip(self._layers, self._compiled, strict=True)):
             layer.forward = _with_own_slots(compiled, number)
         try:
             yield
         finally:
-            for layer, forward in zip(self._layers, before, strict=True):
-                layer.forward = forward
+            for layer, hook in zip(self._layers, hooks, strict=True):
+                if hook is None:  # a method left there would be this layer's in copies of the layer, too
+                    del layer.forward
+                else:
+                    layer.forward = hook
 
 
 def _with_own_slots(compiled: Callable[..., Any], number: int) -> Callable[..., Any]:

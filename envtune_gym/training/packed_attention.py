@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -183,7 +183,8 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]  # torch is Any
 
 def can_attend(model: PreTrainedModel) -> bool:
     """Tell whether this attention can be computed in a model, in the precision that is now in force."""
-    if not model._supports_attention_backend:
+    has_sinks = any(getattr(module, "sinks", None) is not None for module in model.modules())  # weight without a key
+    if not model._supports_attention_backend or has_sinks:
         return False
     if model.device.type != "cuda":
         return bool(model.device.type == "cpu")
@@ -195,11 +196,11 @@ def can_attend(model: PreTrainedModel) -> bool:
 
 
 @contextmanager
-def packed_attention(model: PreTrainedModel) -> Iterator[None]:
-    """Let a model attend to packed rows; each call of it has an argument `packing`."""
+def packed_attention(model: PreTrainedModel, packing: Packing) -> Iterator[None]:
+    """Let a model attend to a packed row; not all models would hand the packing down to their attention."""
     from transformers import AttentionInterface
 
-    AttentionInterface.register(_NAME, _attend_packed)
+    AttentionInterface.register(_NAME, partial(_attend_packed, packing))
     config = model.config.get_text_config(decoder=True)  # its layers have this one
     usual = config._attn_implementation
     config._attn_implementation = _NAME
@@ -210,13 +211,13 @@ def packed_attention(model: PreTrainedModel) -> Iterator[None]:
 
 
 def _attend_packed(
+    packing: Packing,
     module: torch.nn.Module,
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,
     *,
-    packing: Packing,
     scaling: float | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:

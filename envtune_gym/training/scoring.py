@@ -82,13 +82,12 @@ def score_packed(model: Model, bare: PreTrainedModel, ids: torch.Tensor, mask: t
     packed = _packed(ids, mask, keep)
     if packed is None:
         return score_plainly(model, ids, mask, keep)
-    with packed_attention(bare):
+    with packed_attention(bare, packed.packing):
         output = model(
             input_ids=packed.ids[None],
             position_ids=packed.positions[None],
             shift_labels=packed.labels[None],
             fused_lm_head=True,
-            packing=packed.packing,
         )
     logps, entropies = (
         one.new_zeros(len(ids), keep).index_put(packed.wanted, one[0, packed.packing.known :])

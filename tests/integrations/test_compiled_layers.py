@@ -1,4 +1,5 @@
 import copy
+import functools
 
 import pytest
 
@@ -87,6 +88,15 @@ def test_the_model_is_left_as_it_was(model):
     model.config._attn_implementation = "sdpa"
     with torch.no_grad():
         assert torch.isfinite(model(ids).logits).all()  # with a cache of its own, which has no slots
+
+
+def test_layers_keep_the_forward_that_they_had(model):
+    first, second = model.get_decoder().layers[:2]
+    hooked = second.forward = functools.partial(second.forward)
+    layers = CompiledLayers(model, Counting())
+    decode(model, layers, (5,))
+    assert "forward" not in vars(first)
+    assert vars(second)["forward"] is hooked
 
 
 def test_where_nothing_can_be_compiled_it_goes_on_without(model, caplog):

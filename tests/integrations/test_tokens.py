@@ -177,3 +177,21 @@ def test_a_template_that_rewrites_in_the_middle_is_refused_when_it_does(with_tem
     with pytest.raises(ChatTemplateError, match="rewrites earlier messages"):
         conversation.add_messages([{"role": "user", "content": "more"}], "more", room=100)
     assert conversation.completion_ids == ids
+
+
+def test_the_first_prompt_of_a_group_is_rendered_once(tokenizer):
+    class Counted(ChatTemplate):
+        rendered = 0
+
+        def render(self, messages):
+            self.rendered += 1
+            return super().render(messages)
+
+    template = Counted(tokenizer)
+    before = template.rendered
+    conversations = [Conversation(template) for _ in range(5)]
+    for conversation in conversations:
+        conversation.open(list(OPENING))
+    assert template.rendered == before + 1
+    conversations[0].prompt_ids.append(7)  # nobody else's
+    assert conversations[1].prompt_ids == conversations[0].prompt_ids[:-1]

@@ -11,6 +11,7 @@ from transformers import (
     AutoModelForCausalLM,
     GPT2Config,
     LlamaConfig,
+    NemotronConfig,
     Qwen2Config,
     Qwen3Config,
     Qwen3MoeConfig,
@@ -40,6 +41,7 @@ CONFIGS = {
     "Qwen2": Qwen2Config(**SHAPE),
     "Qwen3": Qwen3Config(**SHAPE, head_dim=12),
     "Qwen3 with experts": Qwen3MoeConfig(**SHAPE, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16),
+    "Nemotron": NemotronConfig(**{**SHAPE, "initializer_range": 0.2}),  # hands nothing down to its attention
     "GPT-2": GPT2Config(
         vocab_size=32,
         n_positions=200,
@@ -212,6 +214,13 @@ def test_models_that_cannot_are_not_made_to_pack(model):
     dropping.config.attention_dropout = 0.1
     assert can_pack(dropping)
     assert not can_pack(dropping.train())
+
+
+def test_a_model_that_weighs_a_key_which_is_not_there_is_not_made_to_pack():
+    from transformers import GptOssConfig
+
+    layers = {"layer_types": ["full_attention"] * 2, "num_local_experts": 2, "num_experts_per_tok": 1}
+    assert not can_pack(AutoModelForCausalLM.from_config(GptOssConfig(**SHAPE, **layers, head_dim=4)))
 
 
 def test_a_model_with_attention_of_its_own_is_not_made_to_pack():
