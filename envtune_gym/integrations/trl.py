@@ -249,13 +249,16 @@ def _request(prompt: list[Message]) -> EpisodeRequest:
 
 
 def _columns(rollouts: Sequence[Rollout], end_id: int) -> dict[str, list[Any]]:
-    """Return what TRL reads; a rollout that broke before its first token gets an end token that is masked out."""
+    """Return what TRL reads; a rollout that broke before its first token gets an end token that is masked out.
+
+    One without a prompt gets two of them: rows are not packed if there is one among them whose prompt is shorter.
+    """
     columns: dict[str, list[Any]] = {
         name: [] for name in ("prompt_ids", "completion_ids", "logprobs", "env_mask", "episode_reward", "rollout")
     }
     for rollout in rollouts:
         conversation = rollout.conversation
-        columns["prompt_ids"].append(conversation.prompt_ids or [end_id])
+        columns["prompt_ids"].append(conversation.prompt_ids or [end_id, end_id])
         columns["completion_ids"].append(conversation.completion_ids or [end_id])
         columns["logprobs"].append(conversation.logprobs or [0.0])
         columns["env_mask"].append(conversation.mask or [0])

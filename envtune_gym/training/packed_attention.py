@@ -191,7 +191,8 @@ def can_attend(model: PreTrainedModel) -> bool:
     precision = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else model.dtype
     config = model.config.get_text_config(decoder=True)
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    has_kernel = torch.cuda.get_device_capability(model.device) >= (8, 0) and width <= _WIDEST
+    is_built = torch.backends.cuda.is_flash_attention_available()
+    has_kernel = is_built and torch.cuda.get_device_capability(model.device) >= (8, 0) and width <= _WIDEST
     return has_kernel and precision in (torch.bfloat16, torch.float16)
 
 

@@ -189,6 +189,13 @@ def test_rollouts_that_never_began_do_not_stop_the_trainer(trainer):
     assert torch.equal(weights(grpo), before)
 
 
+def test_rollouts_that_never_began_have_prompts_that_can_be_packed(trainer):
+    grpo = trainer(limits=RolloutConfig(max_prompt_tokens=10, max_completion_tokens=50))
+    columns = grpo.rollout_func([row["prompt"] for row in grpo.train_dataset][:2], grpo)
+    assert [len(prompt) for prompt in columns["prompt_ids"]] == [2, 2]
+    assert (columns["env_mask"], columns["logprobs"]) == ([[0], [0]], [[0.0], [0.0]])
+
+
 def test_a_resumed_run_ends_as_the_whole_one(trainer, tmp_path):
     saving = {"save_strategy": "steps", "save_steps": 2, "max_steps": 4}
     whole_records, resumed_records = [], []
