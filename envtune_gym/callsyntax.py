@@ -39,6 +39,8 @@ MAX_DEPTH = 64
 MAX_DIGITS = 4300
 """Digits of the largest integer, which is what Python by default reads and prints."""
 
+_TRIES = 10
+"""How often a tree is built that Python, in the midst of threads, says it has miscounted."""
 _INTEGER_BOUND = 10**MAX_DIGITS
 # A string that never ends is consumed to the end of its line or of the text: a scanner that gave up on it and went
 # on one character later would need quadratic time.
@@ -219,8 +221,15 @@ def _read(text: str, convert: Callable[[ast.expr], T]) -> T:
         raise CallSyntaxError(f"not a Python call: {error}", 0, str(error)) from None
 
 
-def _syntax_tree(text: str) -> ast.expr:
-    return compile(text, "<string>", "eval", ast.PyCF_ONLY_AST).body  # type: ignore[attr-defined,no-any-return]
+def _syntax_tree(text: str, tries: int = _TRIES) -> ast.expr:
+    try:
+        return compile(text, "<string>", "eval", ast.PyCF_ONLY_AST).body  # type: ignore[attr-defined,no-any-return]
+    except SystemError:
+        # Some versions of Python count the depth of trees in one place for all threads, and complain in the end where
+        # another thread has counted, too (python/cpython#106905). Nothing is wrong with the text then.
+        if tries == 1:
+            raise
+        return _syntax_tree(text, tries - 1)
 
 
 def _check_bounds(text: str) -> None:

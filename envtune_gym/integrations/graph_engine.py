@@ -332,6 +332,10 @@ def _extend(
     finite: Sequence[bool],
 ) -> bool:
     """Add what was drawn to a reply, up to its end; tell whether it goes on."""
+    if len(reply.ids) + len(tokens) < limit and end_ids.isdisjoint(tokens) and all(finite):
+        reply.ids += tokens  # nearly always so, and the device waits meanwhile
+        reply.logprobs += logprobs
+        return True
     for token, logprob, is_finite in zip(tokens, logprobs, finite, strict=True):
         if not is_finite:
             reply.error = "the model's logits are not finite"
