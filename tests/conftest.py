@@ -1,10 +1,14 @@
 import gc
 import importlib.util
+import os
 
 import pytest
 from hypothesis import settings
 
 from envtune_gym import Task
+
+# Ray reads it when it is imported. What its processes say of each other's ends would stand in what a command printed.
+os.environ.setdefault("RAY_LOG_TO_DRIVER", "0")
 
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")

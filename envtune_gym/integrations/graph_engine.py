@@ -26,7 +26,7 @@ from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.attention import layer_kinds
 from envtune_gym.integrations.compiled_layers import CompiledLayers
 from envtune_gym.integrations.engine import Generated, OnReply, cache_argument
-from envtune_gym.integrations.kept_slots import KeptSlots, Seat, tensors_mark, weights_mark
+from envtune_gym.integrations.kept_slots import KeptSlots, Seat, joined_weights, tensors_mark, weights_mark
 from envtune_gym.integrations.slot_views import ATTENTION, DecodeView, Part, ReadView, register_attention
 from envtune_gym.integrations.slots import STEPS, Slots
 
@@ -61,7 +61,7 @@ class GraphEngine:
         prefill_tokens: The most tokens that are read in one pass, counted as if padded to the longest part.
 
     Raises:
-        ConfigurationError: If a number makes no sense, or the model has layers of another kind.
+        ConfigurationError: If a number makes no sense, or the model has layers of another kind or cannot be decoded so.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class GraphEngine:
         register_attention()
         self._source = model
         self._model = model if dtype in (None, model.dtype) else copy.deepcopy(model).to(dtype)
-        self._copied = None if self._model is model else _joined(self._model)
+        self._copied = None if self._model is model else joined_weights(self._model)
         self._end_ids = frozenset(end_ids)
         self._temperature = temperature
         self._batch_size = batch_size
@@ -91,6 +91,7 @@ class GraphEngine:
         self._layers = CompiledLayers(self._model)
         self._steps: dict[tuple[int, int], Callable[[], None]] = {}
         self._pool: Any = None
+        self._try_out()
 
     def generate(
         self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
@@ -98,32 +99,55 @@ class GraphEngine:
         """Sample one reply to each prompt (see `Engine.generate`); draws from torch's global generator."""
         replies = [Generated() for _ in prompts]
         order = sorted(range(len(prompts)), key=lambda row: len(prompts[row]) + limits[row])
+        with self._computing():
+            self._read_weights()
+            longest = max((len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)), default=0)
+            self._slots_for(self._length(longest))
+            for start in range(0, len(order), self._batch_size):
+                rows = order[start : start + self._batch_size]
+                batch = _Batch(
+                    [prompts[row] for row in rows],
+                    [limits[row] for row in rows],
+                    [replies[row] for row in rows],
+                    rows,
+                    on_reply,
+                )
+                self._run(batch)
+        return replies
+
+    def forget(self) -> None:
+        """Read everything anew in the next call."""
+        self._kept.forget()
+
+    def _try_out(self) -> None:
+        """Read a token, as far as a model lets it: some hand down no view, or ask of a cache what a view cannot say.
+
+        Raises:
+            ConfigurationError: If this is one of them.
+        """
+        slots = Slots(self._model, 1, 1)
+        try:
+            with self._computing():
+                view = ReadView(slots, [Part(0, [0], 0)])
+                with self._attending_to_slots():
+                    self._hidden(view.ids, view.positions, view, slots=view)
+        except (TypeError, AttributeError) as error:
+            raise ConfigurationError(
+                f"the graph engine cannot decode {type(self._model).__name__} ({error}); use the engine 'transformers'"
+            ) from error
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Compute without gradients, as a model does that is not being trained."""
         training = self._source.training
         self._source.eval()
         self._model.eval()
         try:
             # Computes in its own precision: the casts that autocast keeps must not be recorded.
             with torch.no_grad(), torch.autocast(self._model.device.type, enabled=False):
-                self._read_weights()
-                longest = max((len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)), default=0)
-                self._slots_for(self._length(longest))
-                for start in range(0, len(order), self._batch_size):
-                    rows = order[start : start + self._batch_size]
-                    batch = _Batch(
-                        [prompts[row] for row in rows],
-                        [limits[row] for row in rows],
-                        [replies[row] for row in rows],
-                        rows,
-                        on_reply,
-                    )
-                    self._run(batch)
+                yield
         finally:
             self._source.train(training)
-        return replies
-
-    def forget(self) -> None:
-        """Read everything anew in the next call."""
-        self._kept.forget()
 
     def _read_weights(self) -> None:
         """Bring the copy of the weights, if there is one, up to date; what others have computed is of no use."""
@@ -311,16 +335,6 @@ class _Batch:
         if self.on_reply is not None:
             for row in ended:
                 self.on_reply(self.rows[row], self.replies[row])
-
-
-def _joined(model: PreTrainedModel) -> torch.Tensor:
-    """Move a model's weights into one tensor, and return it: what is done to all of them is then done at once."""
-    parameters = list(model.parameters())
-    joined = torch.cat([parameter.data.flatten() for parameter in parameters])
-    parts = joined.split([parameter.numel() for parameter in parameters])
-    for parameter, part in zip(parameters, parts, strict=True):
-        parameter.data = part.view_as(parameter)
-    return joined
 
 
 def _extend(

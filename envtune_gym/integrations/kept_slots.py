@@ -9,7 +9,7 @@ from itertools import chain
 
 import torch
 
-__all__ = ["KeptSlots", "Seat", "tensors_mark", "weights_mark"]
+__all__ = ["KeptSlots", "Seat", "joined_weights", "tensors_mark", "weights_mark"]
 
 _MARKED = 1 << 24
 """Weights that are marked at a time; bounds the memory that it takes."""
@@ -100,6 +100,16 @@ def tensors_mark(tensors: Iterable[torch.Tensor]) -> list[float]:
     ]
     sums: list[float] = torch.stack(marks).tolist()
     return sums
+
+
+def joined_weights(model: torch.nn.Module) -> torch.Tensor:
+    """Move a model's weights, all of one precision, into one tensor, and return it: its mark is made at once."""
+    parameters = list(model.parameters())
+    joined = torch.cat([parameter.data.flatten() for parameter in parameters])
+    parts = joined.split([parameter.numel() for parameter in parameters])
+    for parameter, part in zip(parameters, parts, strict=True):
+        parameter.data = part.view_as(parameter)
+    return joined
 
 
 def _sums(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

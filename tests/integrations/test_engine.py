@@ -3,7 +3,15 @@ import pytest
 pytest.importorskip("trl")
 
 import torch
-from transformers import Gemma3Config, Gemma3ForConditionalGeneration, GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
+    GPT2Config,
+    GPT2LMHeadModel,
+    NemotronConfig,
+    OPTConfig,
+)
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import TransformersEngine
@@ -151,6 +159,20 @@ def test_models_that_read_pictures_too_are_refused():
     config = Gemma3Config(text_config=text, vision_config={**shape, "image_size": 28, "patch_size": 14})
     with pytest.raises(ConfigurationError, match=r"models of text .* use the engine 'transformers'"):
         GraphEngine(Gemma3ForConditionalGeneration(config), {2})
+
+
+@pytest.mark.parametrize("config", [NemotronConfig, OPTConfig])
+def test_models_that_cannot_work_on_slots_are_refused_at_once(config):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 50}
+    more = (
+        {"ffn_dim": 16, "word_embed_proj_dim": 16}
+        if config is OPTConfig
+        else {"intermediate_size": 16, "num_key_value_heads": 1}
+    )
+    made = AutoModelForCausalLM.from_config(config(**sizes, **more, pad_token_id=0, max_position_embeddings=64))
+    with pytest.raises(ConfigurationError, match=r"cannot decode .* use the engine 'transformers'"):
+        GraphEngine(made, {2})
+    assert made.training  # as it was
 
 
 def test_replies_are_passed_on_while_others_go_on(model):
