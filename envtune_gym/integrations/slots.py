@@ -38,7 +38,8 @@ class Slots:
     """
 
     def __init__(self, model: PreTrainedModel, rows: int, length: int) -> None:
-        config, device, dtype = model.config, model.device, model.dtype
+        config, dtype = model.config, model.dtype
+        device = model.get_input_embeddings().weight.device  # where a model begins, if it is spread over several
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         shape = (rows + 1, length, heads, width)

@@ -45,7 +45,7 @@ def test_a_model_that_graphs_cannot_hold_is_refused_only_where_they_are_asked_fo
 
 
 def test_on_a_gpu_the_first_engine_that_takes_the_model_is_chosen(model, monkeypatch):
-    monkeypatch.setattr(type(model), "device", torch.device("cuda"))  # nothing is put there before it samples
+    monkeypatch.setattr(type(model), "device", torch.device("cuda"))  # nothing is put there
     assert type(engine_maker("auto")(model, {2}, 1.0)) is GraphEngine
     model.config.layer_types = ["sliding_attention", "full_attention"]
     model.config.sliding_window = 8
