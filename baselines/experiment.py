@@ -5,7 +5,7 @@ that differ in a few of them. A *cell* is a method with a seed. All cells of a s
 and all see the same tasks. Each cell is a process; what is done is kept, so an experiment that was interrupted goes on.
 
 Examples:
-  The comparison of the training documentation, two cells at a time on each GPU (about 55 GB each):
+  The comparison of the training documentation, two cells at a time on each GPU:
     python baselines/experiment.py --config baselines/experiments/undemonstrated.yaml --jobs 2 --out runs/undemonstrated
 
   Some methods, one seed:

@@ -18,9 +18,9 @@ __all__ = ["for_changing_shapes", "layer_kinds"]
 def for_changing_shapes() -> Iterator[None]:
     """Compute attention without cuDNN's kernels, which PyTorch prefers on some GPUs (Hopper among them, in 2.11).
 
-    cuDNN makes a plan for each shape that it has not seen, which takes tenths of a second forward and again backward.
-    Conversations differ in length, so nearly every batch has a new shape; a small model then waits for plans most of
-    the time. Backward passes go by the kernel of their forward pass, but those that compute activations anew
+    cuDNN makes a plan for each shape that it has not seen. Conversations differ in length, so nearly every batch has a
+    new shape; and its kernels were slower than PyTorch's own where both were measured (docs/training.md). Backward
+    passes go by the kernel of their forward pass, but those that compute activations anew
     (gradient checkpointing) must run within, too.
 
     Whoever has left other kernels out goes without them here, too; whoever wants those of cuDNN alone has them.

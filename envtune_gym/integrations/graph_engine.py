@@ -1,7 +1,7 @@
 """An engine for small models on a GPU: static key-value slots, and a decode step replayed as one CUDA graph.
 
-A small model's decode step is bound by the host, which launches more than a thousand kernels for it. Here the layers
-are compiled, which leaves a third of them, and all are recorded once for a number of rows and a length, and replayed.
+A small model's decode step is bound by the host, which launches hundreds of kernels for it. Here the layers are
+compiled, which leaves far fewer, and all are recorded once for a number of rows and a length, and replayed.
 When half of the rows have ended, the others move together and go on under a smaller graph.
 
 What has been read is not read again: equal prompts are read once, so the rollouts of a group share that work, and a
