@@ -6,7 +6,7 @@ When half of the rows have ended, the others move together and go on under a sma
 
 What has been read is not read again: equal prompts are read once, so the rollouts of a group share that work, and a
 conversation stays in its slot between calls, so that the next one reads only what it has grown by, as long as the
-weights are the same.
+weights are the same. Rows that begin with the same tokens attend to those together (`shared_prefixes`).
 
 On the CPU the same code runs without graphs; it is tested there, token for token, against `generate`.
 """
@@ -17,7 +17,6 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,10 +24,18 @@ import torch
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.attention import layer_kinds
 from envtune_gym.integrations.compiled_layers import CompiledLayers
+from envtune_gym.integrations.decode_batch import DecodeBatch
 from envtune_gym.integrations.engine import Generated, OnReply, cache_argument
-from envtune_gym.integrations.kept_slots import KeptSlots, Seat, joined_weights, tensors_mark, weights_mark
+from envtune_gym.integrations.kept_slots import (
+    KeptSlots,
+    Seat,
+    joined_weights,
+    pack_tokens,
+    tensors_mark,
+    weights_mark,
+)
 from envtune_gym.integrations.slot_views import ATTENTION, DecodeView, Part, ReadView, register_attention
-from envtune_gym.integrations.slots import STEPS, Slots
+from envtune_gym.integrations.slots import STEPS, Prefix, Slots
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -103,16 +110,10 @@ class GraphEngine:
             self._read_weights()
             longest = max((len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)), default=0)
             self._slots_for(self._length(longest))
+            packed = list(map(pack_tokens, prompts))
             for start in range(0, len(order), self._batch_size):
                 rows = order[start : start + self._batch_size]
-                batch = _Batch(
-                    [prompts[row] for row in rows],
-                    [limits[row] for row in rows],
-                    [replies[row] for row in rows],
-                    rows,
-                    on_reply,
-                )
-                self._run(batch)
+                self._run(DecodeBatch(rows, prompts, packed, limits, replies, on_reply))
         return replies
 
     def forget(self) -> None:
@@ -158,14 +159,14 @@ class GraphEngine:
             self.forget()
         self._mark = mark
 
-    def _run(self, batch: _Batch) -> None:
+    def _run(self, batch: DecodeBatch) -> None:
         """Continue the rows of one batch until each has ended."""
-        ends = (len(prompt) + limit for prompt, limit in zip(batch.prompts, batch.limits, strict=True))
-        length = self._length(max(ends))
+        length = self._length(batch.longest)
         slots = self._slots_for(length)
-        seats = self._kept.claim(batch.prompts)
+        seats = self._kept.claim(batch.packed)
         self._read(slots, batch.prompts, seats, length)
-        self._decode(slots, batch, length)
+        prefixes = [Prefix(seats[shared.first].slot, shared.length) if shared else None for shared in batch.shared]
+        self._decode(slots, batch, length, prefixes)
         for prompt, reply, seat in zip(batch.prompts, batch.replies, seats, strict=True):
             if not reply.error:
                 self._kept.keep(seat.slot, [*prompt, *reply.ids[:-1]])  # the last token has been drawn, but not read
@@ -189,12 +190,12 @@ class GraphEngine:
         slots.rewind()
         slots.put(len(prompts), length, *self._draw(logits))
 
-    def _decode(self, slots: Slots, batch: _Batch, length: int) -> None:
+    def _decode(self, slots: Slots, batch: DecodeBatch, length: int, prefixes: Sequence[Prefix | None]) -> None:
         """Draw tokens until each row has ended; the first ones have been drawn."""
-        replies, limits = batch.replies, batch.limits
-        size = _bucket(len(replies))
+        size = _bucket(len(prefixes))
         step = self._step_for(slots, size, length)
-        places = {row: row for row in range(len(replies))}  # where the reply of a row stands, while it goes on
+        slots.share(prefixes, size)
+        places = {row: row for row in range(len(prefixes))}  # where the reply of a row stands, while it goes on
         steps = 1
         while True:
             tokens, logprobs, finite = slots.look(steps)
@@ -202,14 +203,14 @@ class GraphEngine:
             places = {
                 row: place
                 for row, place in places.items()
-                if _extend(replies[row], limits[row], self._end_ids, tokens[place], logprobs[place], finite[place])
+                if batch.extend(row, self._end_ids, tokens[place], logprobs[place], finite[place])
             }
             if not places:
                 return
             if _bucket(len(places)) < size:
                 size = _bucket(len(places))
                 step = self._step_for(slots, size, length)
-                slots.move_together(list(places.values()))
+                slots.move_together(list(places.values()), [prefixes[row] for row in places], size)
                 places = {row: place for place, row in enumerate(places)}
             steps = STEPS
             for _ in range(steps):
@@ -310,55 +311,6 @@ class GraphEngine:
             graph.replay()
 
         return replay
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """Rows that are continued together.
-
-    Attributes:
-        prompts: Their prompts.
-        limits: The most tokens of their replies.
-        replies: What is written into.
-        rows: Where they stand in the call.
-        on_reply: Who wants a reply as soon as it is whole, if anybody does.
-    """
-
-    prompts: list[Sequence[int]]
-    limits: list[int]
-    replies: list[Generated]
-    rows: list[int]
-    on_reply: OnReply | None
-
-    def pass_on(self, ended: Iterable[int]) -> None:
-        """Pass on the replies of some rows, while the device works for the others."""
-        if self.on_reply is not None:
-            for row in ended:
-                self.on_reply(self.rows[row], self.replies[row])
-
-
-def _extend(
-    reply: Generated,
-    limit: int,
-    end_ids: frozenset[int],
-    tokens: Sequence[int],
-    logprobs: Sequence[float],
-    finite: Sequence[bool],
-) -> bool:
-    """Add what was drawn to a reply, up to its end; tell whether it goes on."""
-    if len(reply.ids) + len(tokens) < limit and end_ids.isdisjoint(tokens) and all(finite):
-        reply.ids += tokens  # nearly always so, and the device waits meanwhile
-        reply.logprobs += logprobs
-        return True
-    for token, logprob, is_finite in zip(tokens, logprobs, finite, strict=True):
-        if not is_finite:
-            reply.error = "the model's logits are not finite"
-            return False
-        reply.ids.append(token)
-        reply.logprobs.append(logprob)
-        if token in end_ids or len(reply.ids) == limit:
-            return False
-    return True
 
 
 def _packs(sizes: Mapping[int, int], most: int) -> Iterator[list[int]]:

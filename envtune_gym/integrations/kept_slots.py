@@ -9,11 +9,12 @@ from itertools import chain
 
 import torch
 
-__all__ = ["KeptSlots", "Seat", "joined_weights", "tensors_mark", "weights_mark"]
+__all__ = ["TOKEN", "KeptSlots", "Seat", "joined_weights", "pack_tokens", "tensors_mark", "weights_mark"]
 
 _MARKED = 1 << 24
 """Weights that are marked at a time; bounds the memory that it takes."""
-_TOKEN = array("q").itemsize
+TOKEN = array("q").itemsize
+"""Bytes of a packed token."""
 
 
 @dataclass(frozen=True)
@@ -44,30 +45,29 @@ class KeptSlots:
         self._slots = slots
         self._held: dict[int, bytes] = {}  # oldest first
 
-    def claim(self, prompts: Sequence[Sequence[int]]) -> list[Seat]:
+    def claim(self, prompts: Sequence[bytes]) -> list[Seat]:
         """Give each row a slot; what the slot holds is unknown until `keep` says it.
 
         Rows with the same tokens are read once, in the slot that holds most of them. Rows that nothing is kept of get
         slots that hold nothing, and then those that have not been used for longest.
 
         Args:
-            prompts: The tokens of each row; at most as many rows as there are slots.
+            prompts: The packed tokens of each row; at most as many rows as there are slots.
         """
-        packed = [_pack(prompt) for prompt in prompts]
         first: dict[bytes, int] = {}
-        for row, ids in enumerate(packed):
+        for row, ids in enumerate(prompts):
             first.setdefault(ids, row)
         seats: dict[int, Seat] = {}
         for ids, row in first.items():
             fitting = [slot for slot, held in self._held.items() if ids.startswith(held)]
             if fitting:
                 slot = max(fitting, key=lambda slot: len(self._held[slot]))
-                known = len(self._held.pop(slot)) // _TOKEN
-                seats[row] = Seat(slot, min(known, len(prompts[row]) - 1), row)
+                known = len(self._held.pop(slot)) // TOKEN
+                seats[row] = Seat(slot, min(known, len(ids) // TOKEN - 1), row)
         taken = {seat.slot for seat in seats.values()}
         unused = [slot for slot in range(self._slots) if slot not in taken and slot not in self._held]
         free = iter([*unused, *self._held])
-        for row, ids in enumerate(packed):
+        for row, ids in enumerate(prompts):
             if row not in seats:
                 slot = next(free)
                 self._held.pop(slot, None)
@@ -76,7 +76,7 @@ class KeptSlots:
 
     def keep(self, slot: int, ids: Sequence[int]) -> None:
         """Note the tokens that a claimed slot now holds."""
-        self._held[slot] = _pack(ids)
+        self._held[slot] = pack_tokens(ids)
 
     def forget(self) -> None:
         """Note that no slot holds anything of use."""
@@ -117,6 +117,6 @@ def _sums(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return weights.sum(), torch.linalg.vector_norm(weights)
 
 
-def _pack(ids: Sequence[int]) -> bytes:
+def pack_tokens(ids: Sequence[int]) -> bytes:
     """Return tokens in a form that is compared at the speed of memory."""
     return array("q", ids).tobytes()

@@ -1,8 +1,9 @@
 """What a model works on in one pass over key-value slots; to the model a view is a cache, and it does the attention.
 
 On a GPU in half precision, attention is a kernel for rows of different lengths. It is told where each row's slot
-begins and how much of it is filled, so nothing is padded or masked, and nothing beyond that is read. Elsewhere
-(CPU, float32) attention has a mask.
+begins and how much of it is filled, so nothing is padded or masked, and nothing beyond that is read. What rows share is
+read once for all of them, by a second kernel; each says how much weight its keys have, so the two are put together
+exactly. Elsewhere (CPU, float32) attention has a mask.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, Protocol
 
 import torch
 
-from envtune_gym.integrations.slots import Slots
+from envtune_gym.integrations.slots import Slots, most_prefixes
 
-__all__ = ["ATTENTION", "DecodeView", "Part", "ReadView", "attend_slots", "register_attention"]
+__all__ = ["ATTENTION", "DecodeView", "Part", "ReadView", "attend_slots", "combined", "register_attention"]
 
 ATTENTION = "envtune_slots"
 """The name under which transformers knows `attend_slots`."""
@@ -42,8 +43,12 @@ class DecodeView:
         self.tokens = slots.tokens[:size]
         self.positions = slots.positions[:size]
         self._index = slots.index[:size]
-        self._begins = slots.begins[: size + 1]
-        self._queries = torch.arange(size + 1, device=slots.tokens.device, dtype=torch.int32)
+        self._shared, self._source = slots.shared[:size], slots.source[:size]
+        self._begins, self._filled = slots.begins[: size + 1], slots.filled[:size]
+        prefixes = most_prefixes(size)
+        self._prefix_ends = slots.prefix_ends[: prefixes + 1]
+        self._prefix_begins, self._prefix_filled = slots.prefix_begins[: prefixes + 1], slots.prefix_filled[:prefixes]
+        self._queries = torch.arange(size + 1, device=slots.tokens.device, dtype=torch.int32) * slots.copies
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *_: Any, **__: Any
@@ -75,16 +80,36 @@ class DecodeView:
         """
         if _has_kernel(query):
             # Reads as much of each slot as is filled; attention with a mask reads all, and is several times slower.
-            filled = (self.positions + 1).to(torch.int32)
-            attended = _attend_filled(
-                query[:, :, 0], keys, values, self._queries, self._begins, filled, (1, self._length), scale
-            )
-            return attended[:, None]
-        visible = torch.arange(self._length, device=query.device) <= self.positions[:, None]
-        index = self._index
-        return _attend_visible(
-            query, keys[index, : self._length], values[index, : self._length], visible[:, None], scale
+            return self._attend_in_two(query, keys, values, scale)
+        columns = torch.arange(self._length, device=query.device)
+        visible = columns <= self.positions[:, None]
+        slots = torch.where(columns < self._shared[:, None], self._source[:, None], self._index[:, None])
+        return _attend_visible(query, keys[slots, columns], values[slots, columns], visible[:, None], scale)
+
+    def _attend_in_two(
+        self, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
+    ) -> torch.Tensor:
+        """Attend, as `attend` says, to what rows read alone, and to what they share."""
+        size, width, heads = len(query), query.shape[-1], keys.shape[2]
+        copies = query.shape[1] // heads
+        # The queries that go with a head of keys stand as so many tokens of their row: the head is read once for them.
+        queries = query.view(size, heads, copies, width).transpose(1, 2).flatten(0, 1)
+        alone = _attend_filled(
+            queries, keys, values, self._queries, self._begins, self._filled, (copies, self._length), scale
         )
+        together = _attend_filled(
+            queries,
+            keys,
+            values,
+            self._prefix_ends,
+            self._prefix_begins,
+            self._prefix_filled,
+            (size * copies, self._length),
+            scale,
+        )
+        shares = (self._shared > 0)[:, None].expand(-1, copies).flatten()
+        attended = combined(*alone, *together, shares)
+        return attended.view(size, copies, heads, width).transpose(1, 2).reshape(size, 1, heads * copies, width)
 
 
 class _LayerView:
@@ -190,8 +215,8 @@ class ReadView:
         """
         packed = query[0].transpose(0, 1)
         if _has_kernel(query):
-            attended = _attend_filled(
-                packed, keys, values, self._queries, self._begins, self._filled, self._longest, scale
+            attended, _ = _attend_filled(
+                packed, keys, values, self._queries, self._begins, self._filled, self._longest, scale, causal=True
             )
             return attended[None]
         most, longest = self._longest
@@ -242,11 +267,13 @@ def _attend_filled(
     filled: torch.Tensor,
     longest: tuple[int, int],
     scale: float | None,
-) -> torch.Tensor:
+    *,
+    causal: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Attend by the kernel for rows of different lengths.
 
     Args:
-        query: The tokens of all rows, one behind the other, [tokens, query heads, width]; each row's are its last.
+        query: The tokens of all rows, one behind the other, [tokens, query heads, width].
         keys: The slots of a layer, [slots, length, heads, width].
         values: Likewise.
         queries: Where the tokens of each row begin, and the end, [rows + 1].
@@ -254,25 +281,53 @@ def _attend_filled(
         filled: How many tokens of its slot count, [rows].
         longest: The most tokens and the most keys of a row.
         scale: Factor of the products.
+        causal: Whether a row's tokens are its last keys, and each sees none after its own.
 
     Returns:
-        [tokens, query heads, width].
+        [tokens, query heads, width], and the weight of each token's keys (the logarithm of their sum),
+        [query heads, tokens].
     """
-    attended, *_ = torch.ops.aten._flash_attention_forward(
+    most, longest_keys = longest
+    attended, weight, *_ = torch.ops.aten._flash_attention_forward(
         query.contiguous(),
         keys.flatten(0, 1),
         values.flatten(0, 1),
         queries,
         # With `seqused_k` the kernel takes from it where rows begin and nothing else: they may stand in any order.
         begins,
-        *longest,
+        max(2, most),  # with a single token a row, the weights would have another shape
+        longest_keys,
         0.0,
-        longest[0] > 1,  # causal: the last query of a row sees all of its keys, each one before it one key less
+        causal,
         False,
         scale=scale,
         seqused_k=filled,
     )
-    return attended
+    return attended, weight
+
+
+def combined(
+    attended: torch.Tensor,
+    weight: torch.Tensor,
+    other: torch.Tensor,
+    other_weight: torch.Tensor,
+    counts: torch.Tensor,
+) -> torch.Tensor:
+    """Put together what the same tokens attend to among some keys, and among others.
+
+    Args:
+        attended: Among some keys, [tokens, heads, width].
+        weight: The logarithm of the sum of their weights, [heads, tokens].
+        other: Likewise, among others.
+        other_weight: Likewise.
+        counts: Which tokens have others, [tokens]; what is said of the rest is left out, whatever it is.
+
+    Returns:
+        [tokens, heads, width].
+    """
+    share = torch.sigmoid(other_weight - weight).T[..., None]
+    counts = counts[:, None, None]
+    return torch.where(counts, attended * (1 - share) + other * share, attended).to(attended.dtype)
 
 
 def _attend_visible(

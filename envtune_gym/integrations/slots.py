@@ -7,17 +7,35 @@ says which slot it works on, so rows move together without moving what they have
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["STEPS", "Slots"]
+__all__ = ["STEPS", "Prefix", "Slots", "most_prefixes"]
 
 STEPS = 16
 """Decode steps between two looks at what has been drawn: a look waits for the device."""
+
+
+class Prefix(NamedTuple):
+    """What a row has in common with others.
+
+    Attributes:
+        slot: The slot that it is read from.
+        length: How many tokens it has; they stand in the row's own slot as well.
+    """
+
+    slot: int
+    length: int
+
+
+def most_prefixes(places: int) -> int:
+    """Return the most prefixes that so many places read together: a kernel looks at each, whether it is used or not."""
+    return max(1, places // 4)
 
 
 class Slots:
@@ -32,25 +50,39 @@ class Slots:
         keys: Per layer, [rows + 1, length, heads, width]; the last slot is for places without a row.
         values: Likewise.
         index: The slot of each place, [rows].
-        begins: Where the slots of the places begin, counted in tokens, as attention kernels want it, [rows + 1].
         tokens: The latest token of the row at each place, [rows].
         positions: Where that token stands in its row, [rows].
+        shared: How many tokens of the row are read together with other rows, [rows].
+        source: The slot that those are read from, [rows].
+        begins: Where the tokens that a row reads alone begin, counted over all slots, [rows + 1]; like what follows in
+            the form that attention kernels want.
+        filled: How many tokens it reads alone, [rows].
+        prefix_ends: Behind which query the rows of each shared prefix end, after a 0, [prefixes + 1]; a row has
+            `copies` queries to a head of keys.
+        prefix_begins: Where the prefix begins, [prefixes + 1].
+        prefix_filled: How many it has, [prefixes].
+        copies: Query heads to a head of keys.
     """
 
     def __init__(self, model: PreTrainedModel, rows: int, length: int) -> None:
         config, dtype = model.config, model.dtype
         device = model.get_input_embeddings().weight.device  # where a model begins, if it is spread over several
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        prefixes = most_prefixes(rows)
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         shape = (rows + 1, length, heads, width)
         layers = range(config.num_hidden_layers)
-        self.rows, self.length = rows, length
+        self.rows, self.length, self.copies = rows, length, config.num_attention_heads // heads
         self.keys = [torch.zeros(shape, device=device, dtype=dtype) for _ in layers]
         self.values = [torch.zeros(shape, device=device, dtype=dtype) for _ in layers]
         self.index = torch.full((rows,), rows, device=device, dtype=torch.long)
-        self.begins = torch.zeros(rows + 1, device=device, dtype=torch.int32)
         self.tokens = torch.zeros(rows, device=device, dtype=torch.long)
         self.positions = torch.zeros(rows, device=device, dtype=torch.long)
+        self.begins = torch.zeros(rows + 1, device=device, dtype=torch.int32)
+        self.filled = torch.zeros(rows, device=device, dtype=torch.int32)
+        sizes = rows, rows, prefixes + 1, prefixes + 1, prefixes
+        self._sharing = torch.zeros(sum(sizes), device=device, dtype=torch.int32)  # one tensor, filled in one go
+        self.shared, self.source, self.prefix_ends, self.prefix_begins, self.prefix_filled = self._sharing.split(sizes)
         self._drawn = torch.zeros(STEPS, rows, device=device, dtype=torch.long)
         self._logprobs = torch.zeros(STEPS, rows, device=device)
         self._finite = torch.zeros(STEPS, rows, device=device, dtype=torch.bool)
@@ -59,7 +91,7 @@ class Slots:
     @property
     def state(self) -> tuple[torch.Tensor, ...]:
         """All that decode steps, and trials of them, change but keys and values."""
-        places = self.index, self.begins, self.tokens, self.positions
+        places = self.index, self.tokens, self.positions, self.begins, self.filled, self._sharing
         return *places, self._drawn, self._logprobs, self._finite, self._column
 
     def rewind(self) -> None:
@@ -67,7 +99,7 @@ class Slots:
         self._column.zero_()
 
     def seat(self, slots: Sequence[int], lengths: Sequence[int]) -> None:
-        """Give the first places to rows that have been read; the others have none.
+        """Give the first places to rows that have been read, each alone; the others have none.
 
         Args:
             slots: The slot of each row.
@@ -76,7 +108,36 @@ class Slots:
         empty = self.rows - len(slots)
         device = self.index.device
         self.positions.copy_(torch.tensor([*(length - 1 for length in lengths), *[0] * empty], device=device))
-        self._point(torch.tensor([*slots, *[self.rows] * empty], device=device))
+        self.index.copy_(torch.tensor([*slots, *[self.rows] * empty], device=device))
+        self.share([], 0)
+
+    def share(self, prefixes: Sequence[Prefix | None], size: int) -> None:
+        """Say what the rows at the first places read together with their neighbours; the others read alone.
+
+        Args:
+            prefixes: What the row at each place has in common with others; those with the same stand side by side.
+            size: How many places are decoded. Where they have more prefixes than `most_prefixes`, the last are left.
+        """
+        runs = [(prefix or Prefix(0, 0), len(list(places))) for prefix, places in groupby(prefixes)]
+        runs = runs[: most_prefixes(size)]
+        ends = list(accumulate((rows for _, rows in runs), initial=0))
+        unused = len(self.prefix_filled) - len(runs)
+        rest = self.rows - ends[-1]
+        sharing = [
+            *(prefix.length for prefix, rows in runs for _ in range(rows)),
+            *[0] * rest,
+            *(prefix.slot for prefix, rows in runs for _ in range(rows)),
+            *[0] * rest,
+            *(end * self.copies for end in ends),
+            *[ends[-1] * self.copies] * unused,
+            *(prefix.slot * self.length for prefix, _ in runs),
+            *[0] * (unused + 1),
+            *(prefix.length for prefix, _ in runs),
+            *[0] * unused,
+        ]
+        self._sharing.copy_(torch.tensor(sharing, dtype=torch.int32))
+        self.begins[:-1].copy_(self.index * self.length + self.shared)
+        self.filled.copy_(self.positions + 1 - self.shared)
 
     def copy(self, slots: Sequence[int], source: Sequence[int], length: int) -> None:
         """Let slots hold what others do, up to a length."""
@@ -92,6 +153,7 @@ class Slots:
         self.tokens[:size].copy_(tokens)
         # A row that has ended is decoded on until its place is given up, and must not leave its part of the slot.
         self.positions[:size].add_(1).clamp_(max=length - 1)
+        self.filled[:size].copy_(self.positions[:size] + 1 - self.shared[:size])
         self._column.add_(1)
 
     def look(self, steps: int) -> tuple[list[list[int]], list[list[float]], list[list[bool]]]:
@@ -100,14 +162,20 @@ class Slots:
         self.rewind()
         return drawn, logprobs, finite
 
-    def move_together(self, places: Sequence[int]) -> None:
-        """Let the rows at some places stand at the first ones, in this order, and all others behind them."""
+    def move_together(self, places: Sequence[int], prefixes: Sequence[Prefix | None], size: int) -> None:
+        """Let the rows at some places stand at the first ones, in this order, and all others behind them.
+
+        Args:
+            places: Where they stand.
+            prefixes: As in `share`, in the new order.
+            size: Likewise.
+        """
         chosen = set(places)
         order = [*places, *(place for place in range(self.rows) if place not in chosen)]
         moved = torch.tensor(order, device=self.index.device)
-        for state in (self.tokens, self.positions):
+        for state in (self.tokens, self.positions, self.index):
             state.copy_(state[moved])
-        self._point(self.index[moved])
+        self.share(prefixes, size)
 
     def grow(self, length: int) -> None:
         """Make room for more tokens in each slot; what has been read stays, all else that knew the tensors is void."""
@@ -116,7 +184,3 @@ class Slots:
                 tensors[layer] = old.new_zeros(old.shape[0], length, *old.shape[2:])
                 tensors[layer][:, : self.length] = old
         self.length = length
-
-    def _point(self, index: torch.Tensor) -> None:
-        self.index.copy_(index)
-        self.begins[:-1].copy_(index * self.length)

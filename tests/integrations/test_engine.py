@@ -116,6 +116,15 @@ def test_a_long_batch_shrinks_and_its_rows_stay_themselves(model):
         assert [reply.ids for reply in greedy] == [reply.ids for reply in plain]
 
 
+def test_rows_that_share_a_prefix_stay_themselves_while_the_batch_shrinks(model):
+    documents = [[7 + n % 31 for n in range(120)], [9 + n % 17 for n in range(90)]]
+    prompts = [[*documents[n % 2], 5 + n // 6, 6] for n in range(36)] + [[8, 9], [9, 8]]
+    limits = [2 + 40 * (n % 5 == 0) + 9 * (n % 3 == 0) for n in range(38)]
+    engine, plain = GraphEngine(model, {2}, temperature=0.0), TransformersEngine(model, {2}, temperature=0.0)
+    expected = [reply.ids for reply in plain.generate(prompts, limits)]
+    assert [reply.ids for reply in engine.generate(prompts, limits)] == expected
+
+
 def test_short_batches_after_long_ones_stay_within_their_part_of_the_slots(model):
     engine = GraphEngine(model, {2}, temperature=1e-4, batch_size=8)
     plain = TransformersEngine(model, {2}, temperature=1e-4)

@@ -8,7 +8,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from envtune_gym.integrations.graph_engine import GraphEngine
-from envtune_gym.integrations.kept_slots import KeptSlots, weights_mark
+from envtune_gym.integrations.kept_slots import KeptSlots, pack_tokens, weights_mark
 
 from .helpers import tiny_model
 
@@ -42,6 +42,10 @@ def grown(rows, replies, rng, most=30):
 def sampled(engine, prompts, limits, seed=5):
     torch.manual_seed(seed)
     return engine.generate(prompts, limits)
+
+
+def claim(kept, prompts):
+    return kept.claim(list(map(pack_tokens, prompts)))
 
 
 def assert_same(replies, others):
@@ -247,10 +251,10 @@ def test_a_call_that_was_broken_off_leaves_nothing_that_others_would_trust(model
 
 def test_slots_are_shared_out_once_each_the_fullest_fitting_one_first():
     kept = KeptSlots(4)
-    assert [seat.slot for seat in kept.claim([[1, 2], [1, 2, 3]])] == [0, 1]
+    assert [seat.slot for seat in claim(kept, [[1, 2], [1, 2, 3]])] == [0, 1]
     kept.keep(0, [1, 2])
     kept.keep(1, [1, 2, 3])
-    longest, new, other = kept.claim([[1, 2, 3, 4], [5], [1, 2, 9]])
+    longest, new, other = claim(kept, [[1, 2, 3, 4], [5], [1, 2, 9]])
     assert (longest.slot, longest.known) == (1, 3)
     assert (other.slot, other.known) == (0, 2)
     assert (new.slot, new.known) == (2, 0)
@@ -258,11 +262,11 @@ def test_slots_are_shared_out_once_each_the_fullest_fitting_one_first():
 
 def test_slots_that_were_not_used_for_longest_are_given_away_first():
     kept = KeptSlots(2)
-    for slot, seat in enumerate(kept.claim([[1], [2]])):
+    for slot, seat in enumerate(claim(kept, [[1], [2]])):
         kept.keep(seat.slot, [slot + 1])
-    kept.keep(kept.claim([[1, 1]])[0].slot, [1, 1])
-    assert kept.claim([[3]])[0].slot == 1
-    assert kept.claim([[1, 1, 1]])[0].known == 2
+    kept.keep(claim(kept, [[1, 1]])[0].slot, [1, 1])
+    assert claim(kept, [[3]])[0].slot == 1
+    assert claim(kept, [[1, 1, 1]])[0].known == 2
 
 
 def test_the_mark_shows_changes_that_leave_the_sum_as_it_was(model):
