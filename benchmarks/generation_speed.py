@@ -330,7 +330,11 @@ def check(args: argparse.Namespace, model: Any, name: str) -> bool:
         Whether its log-probabilities are no farther off than its precision explains.
     """
     dtype = torch.bfloat16 if args.bf16 else model.dtype
-    engine = engine_makers(args, model, args.batches[0])[name]()
+    try:
+        engine = engine_makers(args, model, args.batches[0])[name]()
+    except ConfigurationError as error:
+        print(f"{name} cannot be checked: {error}")
+        return False
     prompts = make_prompts(args, model.config.vocab_size)
     rng = random.Random(args.seed)
     torch.manual_seed(args.seed)

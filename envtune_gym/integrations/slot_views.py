@@ -93,7 +93,7 @@ class DecodeView:
         size, width, heads = len(query), query.shape[-1], keys.shape[2]
         copies = query.shape[1] // heads
         # The queries that go with a head of keys stand as so many tokens of their row: the head is read once for them.
-        queries = query.view(size, heads, copies, width).transpose(1, 2).flatten(0, 1)
+        queries = query.reshape(size, heads, copies, width).transpose(1, 2).flatten(0, 1)
         alone = _attend_filled(
             queries, keys, values, self._queries, self._begins, self._filled, (copies, self._length), scale
         )
