@@ -19,7 +19,7 @@ from envtune_gym.commands.executors import ExecutorChoice, ExecutorName
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_renderables, progress
 from envtune_gym.commands.running import episode_progress, until_interrupted
 from envtune_gym.commands.selection import Selection, takes_selection
-from envtune_gym.commands.server import KeyVariable, Temperature
+from envtune_gym.commands.server import KeyVariable, Temperature, check_server
 from envtune_gym.env import Offer
 from envtune_gym.errors import ConfigurationError, DataError, ServerError
 from envtune_gym.evaluation.numbers.failures import failure_counts
@@ -167,7 +167,7 @@ def eval_command(
             # Each is made once, and not while a server waits.
             evaluation = _Evaluation(TaskSet(list(tasks)), samples, run, file)
             if name.kind == "server" and engine == "process" and evaluation.waiting:  # Ray asks from other machines
-                _check_server(options)
+                check_server(options.base_url)
             elsewhere = policies_elsewhere(name, action_format, options, maker)
             evaluation.play(partial(choice.open, evaluation.tasks, run, maker, elsewhere), concurrency)
     finally:
@@ -175,17 +175,6 @@ def eval_command(
     evaluation.report(as_json)
     if evaluation.broken:
         raise typer.Exit(1)
-
-
-def _check_server(options: ModelOptions) -> None:
-    """Refuse to begin where there is no server.
-
-    Raises:
-        ServerError: If it takes no connections.
-    """
-    from envtune_gym.evaluation.models import check_reachable
-
-    check_reachable(options.base_url)
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -14,7 +14,16 @@ import typer
 
 from envtune_gym.asking import ChatModel, JournalFile, ModelSettings, Outcome, ask_all
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_table, progress
-from envtune_gym.commands.server import BaseUrl, KeyVariable, MaxTokens, ModelName, Retries, Temperature, Timeout
+from envtune_gym.commands.server import (
+    BaseUrl,
+    KeyVariable,
+    MaxTokens,
+    ModelName,
+    Retries,
+    Temperature,
+    Timeout,
+    check_server,
+)
 from envtune_gym.errors import ConfigurationError, ServerError
 from envtune_gym.tasks import Task, load_tasks, save_jsonl
 from envtune_gym.tasks.paraphrase import TaskRecord, paraphrase_task, rewritten
@@ -117,9 +126,11 @@ def _ask(settings: ModelSettings, concurrency: int, tasks: Sequence[Task], recor
     """Paraphrase the tasks that have no record yet.
 
     Raises:
-        ServerError: If some are left open; the others are in the journal.
+        ServerError: If there is no server, or some are left open; the others are in the journal.
     """
     waiting = [task for task in tasks if task not in records]
+    if waiting:
+        check_server(settings.base_url)
     with progress("tasks", len(tasks)) as advance:
         for _ in range(len(tasks) - len(waiting)):
             advance()

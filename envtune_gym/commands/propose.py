@@ -16,7 +16,16 @@ import typer
 from envtune_gym.calls import ActionFormat
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_table, progress
 from envtune_gym.commands.selection import Selection, takes_selection
-from envtune_gym.commands.server import BaseUrl, KeyVariable, MaxTokens, ModelName, Retries, Temperature, Timeout
+from envtune_gym.commands.server import (
+    BaseUrl,
+    KeyVariable,
+    MaxTokens,
+    ModelName,
+    Retries,
+    Temperature,
+    Timeout,
+    check_server,
+)
 from envtune_gym.env import Offer
 from envtune_gym.errors import ConfigurationError, ServerError
 from envtune_gym.evaluation.recorded import read_episodes
@@ -133,9 +142,11 @@ def _ask(run: _Run, groups: Sequence[FailureGroup], journal: Journal) -> None:
     """Ask about the causes that have no entry yet.
 
     Raises:
-        ServerError: If some are left open; the others are in the journal.
+        ServerError: If there is no server, or some are left open; the others are in the journal.
     """
     waiting = [group for group in groups if group.cause not in journal]
+    if waiting:
+        check_server(run.generator.base_url)
     with progress("causes", len(groups)) as advance:
         for _ in range(len(groups) - len(waiting)):
             advance()
