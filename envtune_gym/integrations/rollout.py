@@ -12,7 +12,7 @@ import gymnasium as gym
 
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import Engine, Generated
-from envtune_gym.integrations.tokens import ChatTemplate, Conversation, ToolRole
+from envtune_gym.integrations.tokens import ChatTemplate, Conversation, Message, ToolRole
 
 __all__ = [
     "AsynchronousEnv",
@@ -176,17 +176,23 @@ class Rollout:
     record: RolloutRecord = field(default_factory=RolloutRecord)
     conversation: Conversation = field(init=False)
     over: bool = False
+    _opening: list[Message] = field(default_factory=list, init=False, repr=False, compare=False)
     _sent: Work | None = field(default=None, init=False, repr=False, compare=False)
-    _late: bool = field(default=False, init=False, repr=False, compare=False)
+    _like: Rollout | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Begin with an empty conversation."""
         self.conversation = Conversation(self.template)
 
     def start(self) -> None:
-        """Reset the environment and make the first prompt; one that works elsewhere is only told to: see `receive`."""
+        """Reset the environment; one that works elsewhere is only told to: see `receive`. `open` is next."""
         self.record.seed = self.request.seed
         self._carry_on(self._start)
+
+    def open(self) -> None:
+        """Make the first prompt, unless the rollout could not begin."""
+        if not self.over:
+            self._carry_on(self._open)
 
     def start_like(self, first: Rollout) -> None:
         """Take over the first prompt of a rollout of the same request; the environment is reset at the first reply.
@@ -196,13 +202,17 @@ class Rollout:
         """
         if first.over:
             self.start()
+            self.open()
             return
         self.record.seed = self.request.seed
-        self.conversation.prompt_ids = list(first.conversation.prompt_ids)
-        self._late = True
+        self.conversation.open_like(first.conversation)
+        self._like = first
 
     def advance(self, reply: Generated) -> None:
-        """Take the sampled reply, step the environment and make the next prompt, as far as `start` does."""
+        """Take the sampled reply, step the environment and make the next prompt.
+
+        One that works elsewhere is only told to: see `receive`.
+        """
         self._carry_on(lambda: self._advance(reply))
 
     def receive(self) -> None:
@@ -232,39 +242,46 @@ class Rollout:
         elsewhere = _asynchronous(self.env)
         if elsewhere is not None:
             elsewhere.reset_async(seed=seed, options=options)
-            self._sent = lambda: self._open(*elsewhere.reset_wait())
+            self._sent = lambda: self._begin(*elsewhere.reset_wait())
         else:
-            self._open(*self.env.reset(seed=seed, options=options))
+            self._begin(*self.env.reset(seed=seed, options=options))
 
-    def _start_late(self) -> None:
-        """Reset the environment, whose first prompt has been replied to.
+    def _start_late(self, first: Rollout) -> None:
+        """Reset the environment, after the first prompt of another rollout has been replied to in its stead.
 
         Raises:
             RuntimeError: If it begins with another one.
         """
-        self._late = False
-        read = self.conversation.prompt_ids
         self._start()
+        if (self._opening, self.template, self.config) == (first._opening, first.template, first.config):
+            return  # nothing else makes a prompt, and to make it again takes longer than to compare
+        read = self.conversation.prompt_ids
+        self._open()
         if self.conversation.prompt_ids != read:
             raise RuntimeError("equal requests must start alike, and this environment began with another prompt")
 
-    def _open(self, _: str, info: dict[str, Any]) -> None:
+    def _begin(self, _: str, info: dict[str, Any]) -> None:
+        """Enter what a reset has come to into the record."""
         self.record.task_id = info["task_id"]
         self.record.category = info["category"]
         self.record.domains = info["domains"]
         self.record.num_turns = info["num_turns"]
         self.record.feedback = info.get("feedback", "off")
         self.record.stage = info.get("stage", "")
+        self._opening = info["messages"]
+
+    def _open(self) -> None:
         conversation = Conversation(self.template)
-        conversation.open(info["messages"])
+        conversation.open(self._opening)
         length = len(conversation.prompt_ids)
         if not 0 < length <= self.config.max_prompt_tokens:
             raise ValueError(f"the prompt has {length} tokens; max_prompt_tokens is {self.config.max_prompt_tokens}")
         self.conversation = conversation
 
     def _advance(self, reply: Generated) -> None:
-        if self._late:
-            self._start_late()
+        if self._like is not None:
+            first, self._like = self._like, None
+            self._start_late(first)
         text = self.conversation.add_reply(reply.ids, reply.logprobs)
         if reply.error:
             raise ArithmeticError(reply.error)
@@ -350,15 +367,18 @@ def play(rollouts: Sequence[Rollout], engine: Engine) -> None:
         engine: What samples the replies.
     """
     firsts: dict[EpisodeRequest, Rollout] = {}
+    started: list[Rollout] = []
     late: list[tuple[Rollout, Rollout]] = []
     for rollout in rollouts:
         first = firsts.setdefault(rollout.request, rollout)
         if rollout is first or _asynchronous(rollout.env) is not None:  # what works elsewhere keeps nobody waiting
             rollout.start()
+            started.append(rollout)
         else:
             late.append((rollout, first))
-    for rollout in rollouts:
+    for rollout in started:
         rollout.receive()
+    _open_together(started)
     for rollout, first in late:
         rollout.start_like(first)
     while waiting := [rollout for rollout in rollouts if not rollout.over]:
@@ -377,3 +397,16 @@ def play(rollouts: Sequence[Rollout], engine: Engine) -> None:
                 waiting[place].advance(reply)
         for rollout in waiting:
             rollout.receive()
+
+
+def _open_together(rollouts: Sequence[Rollout]) -> None:
+    """Make the first prompts of rollouts that have started."""
+    begun: dict[ChatTemplate, list[Rollout]] = {}
+    for rollout in rollouts:
+        if not rollout.over:
+            begun.setdefault(rollout.template, []).append(rollout)
+    for template, alike in begun.items():
+        made = template.read_ahead([rollout._opening for rollout in alike])
+        for rollout in alike:
+            rollout.open()
+        del made  # each conversation keeps its own

@@ -9,17 +9,18 @@ step checks it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
 
 from envtune_gym.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["ChatTemplate", "ChatTemplateError", "Conversation", "Message", "ToolRole"]
+__all__ = ["ChatTemplate", "ChatTemplateError", "Conversation", "Message", "Prompt", "ToolRole"]
 
 Message = dict[str, Any]
 ToolRole = Literal["auto", "tool", "user"]
@@ -28,12 +29,25 @@ _PROBES = ("done", '<think>look first</think>\n<tool_call>[{"name": "ls", "argum
 """Replies that a template must leave alone: some drop or reformat the thinking part of earlier turns."""
 
 
-_OPENINGS = 64
-"""First prompts that are kept: more than the groups of a batch."""
-
-
 class ChatTemplateError(ConfigurationError):
     """A chat template that cannot carry a growing conversation."""
+
+
+@dataclass(eq=False)
+class Prompt:
+    """What the model is to reply to; conversations that have gone alike share one, which is never changed.
+
+    Attributes:
+        messages: The conversation.
+        text: Its rendering.
+        ids: The tokens of a first prompt; of a later one, those that follow the reply: its end token and the rest.
+        next: The prompts that have come of it, by what was replied and added, as long as a conversation is there.
+    """
+
+    messages: list[Message]
+    text: str
+    ids: tuple[int, ...]
+    next: WeakValueDictionary[tuple[str, str, date], Prompt] = field(default_factory=WeakValueDictionary)
 
 
 class ChatTemplate:
@@ -57,7 +71,9 @@ class ChatTemplate:
         named = "tool" if "tool" in tokenizer.get_chat_template() else "user"
         self.tool_role = named if tool_role == "auto" else tool_role
         self.end_id = int(tokenizer.eos_token_id)
-        self._opening = lru_cache(_OPENINGS)(self._make_opening)
+        self.empty = Prompt([], "", ())
+        # Some templates write the date, and a prompt of yesterday is not the beginning of today's conversation.
+        self._openings: WeakValueDictionary[tuple[str, date], Prompt] = WeakValueDictionary()
         self._check()
 
     def render(self, messages: Sequence[Message]) -> str:
@@ -76,19 +92,65 @@ class ChatTemplate:
         """Return the tokens of rendered text; the template has put in all special tokens itself."""
         return list(self._tokenizer.encode(text, add_special_tokens=False))
 
-    def opening(self, messages: Sequence[Message]) -> tuple[str, list[int]]:
-        """Return the text and the tokens of a first prompt; all rollouts of a group have the same one, which is long.
+    def opening(self, messages: Sequence[Message]) -> Prompt:
+        """Return a first prompt; it is long, and all rollouts of a group have the same one.
 
         Raises:
             ChatTemplateError: If the template refuses the conversation.
         """
-        text, ids = self._opening(json.dumps(messages), date.today())
-        return text, list(ids)
+        key = json.dumps(messages), date.today()
+        prompt = self._openings.get(key)
+        if prompt is None:
+            text = self.render(messages)
+            prompt = self._openings[key] = Prompt(list(messages), text, tuple(self.encode(text)))
+        return prompt
 
-    def _make_opening(self, messages: str, _: date) -> tuple[str, tuple[int, ...]]:
-        # Some templates write the date, and a prompt of yesterday is not the beginning of today's conversation.
-        text = self.render(json.loads(messages))
-        return text, tuple(self.encode(text))
+    def read_ahead(self, openings: Iterable[Sequence[Message]]) -> list[Prompt]:
+        """Return first prompts that are made together, for a tokenizer reads many texts on all cores.
+
+        As long as they are kept, `opening` finds them. If one cannot be made, none is: there each fails for itself.
+
+        Args:
+            openings: The conversations.
+        """
+        made: dict[tuple[str, date], tuple[Sequence[Message], str]] = {}
+        try:
+            for messages in openings:
+                key = json.dumps(messages), date.today()
+                if key not in made:
+                    made[key] = messages, self.render(messages)
+            texts = [text for _, text in made.values()]
+            tokens = self._tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+            prompts = [
+                Prompt(list(messages), text, tuple(ids))
+                for (messages, text), ids in zip(made.values(), tokens, strict=True)
+            ]
+        except Exception:  # a template, and a tokenizer of somebody's own, may raise anything
+            return []
+        self._openings.update(zip(made, prompts, strict=True))
+        return prompts
+
+    def following(self, prompt: Prompt, reply: str, messages: Sequence[Message], observation: str) -> Prompt:
+        """Return what the model is to reply to next; where rollouts of a group go alike, it is made once.
+
+        Args:
+            prompt: What it replied to.
+            reply: What it wrote.
+            messages: The step's `info["messages"]`.
+            observation: The step's observation.
+
+        Raises:
+            ChatTemplateError: If the new rendering does not begin with the old one.
+        """
+        new = self.added(messages, observation)
+        key = reply, json.dumps(new), date.today()
+        following = prompt.next.get(key)
+        if following is None:
+            conversation = [*prompt.messages, {"role": "assistant", "content": reply}, *new]
+            text = self.render(conversation)
+            ids = tuple(self.continuation(prompt.text, reply, text))
+            following = prompt.next[key] = Prompt(conversation, text, ids)
+        return following
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return what the model wrote, without special tokens."""
@@ -158,8 +220,7 @@ class Conversation:
 
     def __init__(self, template: ChatTemplate) -> None:
         self._template = template
-        self._messages: list[Message] = []
-        self._rendered = ""
+        self._prompt = template.empty
         self._reply = ""
         self.prompt_ids: list[int] = []
         self.completion_ids: list[int] = []
@@ -175,8 +236,11 @@ class Conversation:
         Raises:
             ChatTemplateError: If the template refuses the conversation.
         """
-        self._rendered, self.prompt_ids = self._template.opening(messages)
-        self._messages = list(messages)
+        self._begin(self._template.opening(messages))
+
+    def open_like(self, other: Conversation) -> None:
+        """Begin with the first prompt of another conversation, which has not gone on."""
+        self._begin(other._prompt)
 
     @property
     def ids(self) -> list[int]:
@@ -205,17 +269,19 @@ class Conversation:
         Raises:
             ChatTemplateError: If the new rendering does not begin with the old one.
         """
-        new = [{"role": "assistant", "content": self._reply}, *self._template.added(messages, observation)]
-        rendered = self._template.render([*self._messages, *new])
-        ids = self._template.continuation(self._rendered, self._reply, rendered)
+        prompt = self._template.following(self._prompt, self._reply, messages, observation)
+        ids = prompt.ids
         if self.completion_ids[-1:] == [self._template.end_id]:
-            del ids[0]
+            ids = ids[1:]
         if len(ids) > room:
             return False
         self._extend(ids, 0, [0.0] * len(ids))
-        self._messages += new
-        self._rendered = rendered
+        self._prompt = prompt
         return True
+
+    def _begin(self, prompt: Prompt) -> None:
+        self._prompt = prompt
+        self.prompt_ids = list(prompt.ids)
 
     def _extend(self, ids: Sequence[int], mask: int, logprobs: Sequence[float]) -> None:
         if len(ids) != len(logprobs):

@@ -39,6 +39,8 @@ OTHER_SPLIT = "other split"
 
 _ID = re.compile(r"gen-([\w.-]+)-(0|[1-9]\d{0,17})", re.ASCII)
 _ATTEMPTS = 400
+_TASKS_KEPT = 1024
+"""As many as `scoring` keeps, which holds on to the same tasks."""
 
 
 class Cell(NamedTuple):
@@ -197,7 +199,7 @@ def _shuffle(cells: list[Cell]) -> None:
         cells[position], cells[other] = cells[other], cells[position]
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=_TASKS_KEPT)
 def _make(cell: Cell, number: int) -> Task:
     """Return the task of a cell with a number; repeated rollouts of one task make it once."""
     return _search(cell, number, Counter()).task

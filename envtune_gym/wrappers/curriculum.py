@@ -192,24 +192,26 @@ class CurriculumWrapper(EnvtuneWrapper):
             raise ConfigurationError(f"not a state of a CurriculumWrapper: {state!r}")
         if state.get("stages") != names:
             raise ConfigurationError(f"the state is of the stages {state.get('stages')}, this curriculum has {names}")
+        # Hundreds of environments follow one before each batch, and to make a generator takes most of the time.
+        generator = self._rng.bit_generator
+        before, drawn = self._index, generator.state
         try:
             index = state["stage"]
             if type(index) is not int or not 0 <= index < len(names):
                 raise ValueError(f"stage {index!r}")
             history = [Metrics(*(None if x is None else float(x) for x in metrics)) for metrics in state["history"]]
-            rng = np.random.default_rng()
-            rng.bit_generator.state = state["rng"]
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+            generator.state = state["rng"]
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
             raise ConfigurationError(f"not a state of a CurriculumWrapper: {error!r}") from None
-        before, self._index = self._index, index
+        self._index = index
         try:
             sampler = self._new_sampler() if index != before else self._sampler
             if sampler is not None:
                 sampler.load_state_dict(state.get("sampler") or {})
         except ConfigurationError:
-            self._index = before
+            self._index, generator.state = before, drawn
             raise
-        self._history, self._rng, self._sampler = history, rng, sampler
+        self._history, self._sampler = history, sampler
 
     def _new_sampler(self) -> AdaptiveSampler | None:
         """Return what draws the tasks of the present stage, if it is not each as likely as the other."""

@@ -254,6 +254,24 @@ def test_a_group_whose_first_environment_fails_begins_with_the_others(tokenizer,
     assert rollouts[1].record.success
 
 
+class Unreadable(gym.Wrapper):
+    """An environment whose first request no tokenizer takes."""
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, {**info, "messages": [{"role": "user", "content": "\ud800"}]}
+
+
+def test_a_first_prompt_that_the_tokenizer_refuses_breaks_one_rollout(tokenizer, make_env):
+    config, template = RolloutConfig(max_prompt_tokens=16_000, max_completion_tokens=10_000), ChatTemplate(tokenizer)
+    envs = [Unreadable(make_env()), make_env()]
+    broken, other = (Rollout(env, template, config, EpisodeRequest(seed, "ticket")) for seed, env in enumerate(envs))
+    play([broken, other], Script(tokenizer, SOLUTION))
+    assert (broken.record.task_id, broken.conversation.ids) == ("ticket", [])
+    assert broken.record.broken
+    assert other.record.success
+
+
 def test_an_environment_that_does_not_start_like_its_group_breaks_alone(run, make_env, ticket_task):
     another = ticket_task.model_copy(update={"turns": ("Hi there.", *ticket_task.turns[1:])})
     alike, differing, third = run(*[SOLUTION] * 3, envs=[make_env(), make_env(tasks=TaskSet([another])), make_env()])

@@ -179,19 +179,89 @@ def test_a_template_that_rewrites_in_the_middle_is_refused_when_it_does(with_tem
     assert conversation.completion_ids == ids
 
 
-def test_the_first_prompt_of_a_group_is_rendered_once(tokenizer):
-    class Counted(ChatTemplate):
-        rendered = 0
+class Counted(ChatTemplate):
+    """A chat template that counts its renderings."""
 
-        def render(self, messages):
-            self.rendered += 1
-            return super().render(messages)
+    rendered = 0
 
+    def render(self, messages):
+        self.rendered += 1
+        return super().render(messages)
+
+
+@pytest.fixture
+def counted(tokenizer):
+    """A template that has counted nothing yet."""
     template = Counted(tokenizer)
-    before = template.rendered
-    conversations = [Conversation(template) for _ in range(5)]
+    template.rendered = 0
+    return template
+
+
+def test_the_first_prompt_of_a_group_is_rendered_once(counted):
+    conversations = [Conversation(counted) for _ in range(5)]
     for conversation in conversations:
         conversation.open(list(OPENING))
-    assert template.rendered == before + 1
+    assert counted.rendered == 1
     conversations[0].prompt_ids.append(7)  # nobody else's
     assert conversations[1].prompt_ids == conversations[0].prompt_ids[:-1]
+
+
+def opened(template, content="begin"):
+    conversation = Conversation(template)
+    conversation.open([OPENING[0], {"role": "user", "content": content}])
+    return conversation
+
+
+def test_first_prompts_that_are_made_together_are_those_made_one_by_one(tokenizer, counted):
+    requests = ["begin", "a  longer\n one, é", "", "begin", "<|im_end|>x"]
+    alone = [opened(ChatTemplate(tokenizer), request).prompt_ids for request in requests]
+    kept = counted.read_ahead([[OPENING[0], {"role": "user", "content": request}] for request in requests])
+    assert [opened(counted, request).prompt_ids for request in requests] == alone
+    assert counted.rendered == len(kept) == 4
+    assert counted.read_ahead([]) == []
+
+
+REFUSING = "{% if 'no' in messages[-1]['content'] %}{{ raise_exception('oh') }}{% endif %}" + CHATML
+
+
+@pytest.mark.parametrize(("content", "error"), [("no", ChatTemplateError), ("\ud800", (TypeError, UnicodeError))])
+def test_a_first_prompt_that_cannot_be_made_fails_for_itself_alone(with_template, content, error):
+    template = ChatTemplate(with_template(REFUSING))
+    assert template.read_ahead([OPENING, [OPENING[0], {"role": "user", "content": content}]]) == []
+    assert opened(template).prompt_ids == template.encode(template.render(OPENING))
+    with pytest.raises(error):
+        opened(template, content)
+
+
+def test_what_rollouts_of_a_group_do_alike_is_rendered_once_and_each_keeps_its_own_tokens(tokenizer, counted):
+    ids = tokenizer.encode("done", add_special_tokens=False)
+    ended, cut, other = (opened(counted) for _ in range(3))
+    ended.add_reply([*ids, counted.end_id], [-1.0] * (len(ids) + 1))
+    cut.add_reply(ids, [-2.0] * len(ids))  # the same text, without the token that ends it
+    other.add_reply([*ids, *ids], [-3.0] * 2 * len(ids))
+    for conversation in (ended, cut, other):
+        assert conversation.add_messages([RESULT], "seen", room=100)
+    assert counted.rendered == 3  # the first prompt, what followed "done", and what followed the other reply
+    assert ended.completion_ids == cut.completion_ids
+    assert (sum(ended.mask), sum(cut.mask), sum(other.mask)) == (len(ids) + 1, len(ids), 2 * len(ids))
+    cut.add_reply(ids, [-2.0] * len(ids))
+    assert ended.completion_ids == cut.completion_ids[: -len(ids)]
+    assert cut.add_messages([RESULT], "seen elsewhere", room=100)
+    assert cut.ids == opened_and_played(ChatTemplate(tokenizer), ids, "seen", "seen elsewhere").ids
+
+
+def opened_and_played(template, ids, *observations):
+    conversation = opened(template)
+    for observation in observations:
+        conversation.add_reply(ids, [-2.0] * len(ids))
+        conversation.add_messages([RESULT], observation, room=100)
+    return conversation
+
+
+def test_nothing_is_kept_of_conversations_that_are_gone(tokenizer, counted):
+    ids = tokenizer.encode("done", add_special_tokens=False)
+    first = opened_and_played(counted, ids, "seen", "seen")
+    assert counted.rendered == 3
+    del first
+    opened_and_played(counted, ids, "seen", "seen")
+    assert counted.rendered == 6

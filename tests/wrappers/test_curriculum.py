@@ -1,6 +1,7 @@
 import json
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
@@ -126,13 +127,31 @@ def test_a_saved_state_goes_on_as_before(env, many):
     assert resumed.reset()[1]["stage"] == "taught"
 
 
+def generator(**changes):
+    """The state of a generator with some changes."""
+    return {**np.random.default_rng(7).bit_generator.state, **changes}
+
+
 @pytest.mark.parametrize(
-    "broken", [{}, {"stage": 3}, {"stage": None}, {"rng": {}}, {"history": [[1, 2, 3]]}, {"stages": ["easy"]}]
+    "broken",
+    [
+        {},
+        {"stage": 3},
+        {"stage": None},
+        {"rng": {}},
+        {"rng": generator(bit_generator="MT19937")},
+        {"rng": generator(state={"state": 3, "inc": "1"})},
+        {"rng": generator(state={"state": 3, "inc": -1})},
+        {"rng": generator(uinteger=None)},
+        {"history": [[1, 2, 3]]},
+        {"stages": ["easy"]},
+    ],
 )
 def test_a_broken_state_is_refused_and_changes_nothing(env, broken):
-    state = {**env.state_dict(), **broken} if broken else {}
+    before = env.state_dict()
     with pytest.raises(ConfigurationError):
-        env.load_state_dict(state)
+        env.load_state_dict({**before, **broken} if broken else {})
+    assert env.state_dict() == before
     assert env.stage.name == "easy"
 
 
@@ -243,3 +262,4 @@ def test_the_state_of_an_adaptive_stage_comes_back_and_another_is_refused():
     with pytest.raises(ConfigurationError, match="no kind 'elsewhere'"):
         other.load_state_dict({**state, "sampler": {"elsewhere": [1.0]}})
     assert other.stage == ADAPTIVE_STAGE
+    assert other.state_dict()["rng"] == env.state_dict()["rng"] != state["rng"]
