@@ -12,6 +12,7 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
+from experiment_hints import FeedbackGain, feedback_gains
 from experiment_plan import Experiment
 from experiment_results import WARM_START, Cell, MethodResult, PassResult, Score, count_up, missing_cells, read_cells
 
@@ -48,12 +49,13 @@ def write_report(experiment: Experiment, out: Path, to: Path) -> str:
     if not cells:
         raise ConfigurationError(f"no cell in {out} is done; run the experiment without --report first")
     missing, passes = missing_cells(cells, methods), count_up(cells, methods, experiment.baseline)
+    gains = feedback_gains(cells, methods)
     groups = _run_groups(cells, methods)
     try:
         to.mkdir(parents=True, exist_ok=True)
         every = _copy_logs(cells, to / "logs")
-        tables = _tables(experiment, cells, missing, passes, _notes(groups, every))
-        results = _results(experiment, cells, missing, passes)
+        tables = _tables(experiment, cells, missing, passes, gains, _notes(groups, every))
+        results = _results(experiment, cells, missing, passes, gains)
         (to / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         (to / "table.md").write_text(tables, encoding="utf-8")
     except OSError as error:
@@ -64,7 +66,11 @@ def write_report(experiment: Experiment, out: Path, to: Path) -> str:
 
 
 def _results(
-    experiment: Experiment, cells: Sequence[Cell], missing: Mapping[str, list[int]], passes: Sequence[PassResult]
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    missing: Mapping[str, list[int]],
+    passes: Sequence[PassResult],
+    gains: Sequence[FeedbackGain],
 ) -> dict[str, object]:
     return {
         "experiment": experiment.model_dump(mode="json"),
@@ -72,6 +78,7 @@ def _results(
         "not_run": missing,
         "cells": [cell.summary.model_dump() for cell in cells],
         "results": [asdict(one) for one in passes],
+        "feedback_at_test": [asdict(gain) for gain in gains],
     }
 
 
@@ -131,6 +138,7 @@ def _tables(
     cells: Sequence[Cell],
     missing: Mapping[str, list[int]],
     passes: Sequence[PassResult],
+    gains: Sequence[FeedbackGain],
     notes: Sequence[str],
 ) -> str:
     """Return all tables as Markdown, under what they were measured with."""
@@ -157,6 +165,13 @@ def _tables(
         "",
         _score_table(passes, baseline, lambda result: result.progress, {}),
     ]
+    if gains:
+        lines += [
+            "",
+            "## What feedback at test adds, in points over the same tasks without it",
+            "",
+            _gains_table(gains),
+        ]
     for evaluation in sizes:
         own = [one for one in passes if one.evaluation == evaluation]
         lines += ["", f"## {evaluation}: success by category and by domain", "", _kinds_table(own), ""]
@@ -192,6 +207,20 @@ def _score_cells(score: Score) -> list[str]:
         difference += f" ({_seeds(score.paired_seeds)})"
     by_seed = " ".join(f"{seed}: {100 * value:.1f}" for seed, value in score.by_seed.items())
     return [_shown(score.value), difference, by_seed]
+
+
+def _gains_table(gains: Sequence[FeedbackGain]) -> str:
+    rows = [
+        [
+            gain.method,
+            f"{gain.evaluation}, {gain.feedback}",
+            _shown(gain.success, "+"),
+            " ".join(f"{seed}: {100 * value:+.1f}" for seed, value in gain.by_seed.items()),
+            _shown(gain.progress, "+"),
+        ]
+        for gain in gains
+    ]
+    return markdown_table(["method", "feedback", "success", "by seed", "progress"], rows, left=2)
 
 
 def _kinds_table(passes: Sequence[PassResult]) -> str:

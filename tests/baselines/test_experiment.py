@@ -213,6 +213,20 @@ def test_differences_are_over_the_seeds_that_both_have(cells, report):
                     assert interval["low"] <= interval["value"] <= interval["high"]
 
 
+def test_what_feedback_at_test_adds_is_over_the_same_tasks(cells, report):
+    """With hints all is solved: direct gains in scenario 0 a quarter, in scenario 1 everything."""
+    tables, results = report()
+    heading = "What feedback at test adds"
+    assert row(tables, heading, "direct")[1:] == [
+        ("feedback", "held out, actionable"),
+        ("success", "+62.5 [+25.0, +100.0]"),
+        ("by seed", "1: +75.0 2: +50.0"),
+        ("progress", "+0.0 [+0.0, +0.0]"),
+    ]
+    assert row(tables, heading, "stages 1-2")[2][1] == "+12.5 [+0.0, +25.0]"
+    assert [gain["method"] for gain in results["feedback_at_test"]] == ["warm start", "direct", "stages 1-2"]
+
+
 def test_without_the_baseline_there_are_no_differences(write_cell, report):
     write_cell("stages 1-2", 1, TASKS)
     assert row(report()[0], "Success", "stages 1-2")[1:3] == [
