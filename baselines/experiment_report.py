@@ -48,13 +48,14 @@ def write_report(experiment: Experiment, out: Path, to: Path) -> str:
     cells = [cell for cell in read_cells(out) if cell.summary.method in methods]
     if not cells:
         raise ConfigurationError(f"no cell in {out} is done; run the experiment without --report first")
-    missing, passes = missing_cells(cells, methods), count_up(cells, methods, experiment.baseline)
+    baseline = _baseline(experiment, cells)
+    missing, passes = missing_cells(cells, methods), count_up(cells, methods, baseline)
     gains = feedback_gains(cells, methods)
     groups = _run_groups(cells, methods)
     try:
         to.mkdir(parents=True, exist_ok=True)
         every = _copy_logs(cells, to / "logs")
-        tables = _tables(experiment, cells, missing, passes, gains, _notes(groups, every))
+        tables = _tables(baseline, cells, missing, passes, gains, _notes(groups, every))
         results = _results(experiment, cells, missing, passes, gains)
         (to / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         (to / "table.md").write_text(tables, encoding="utf-8")
@@ -63,6 +64,12 @@ def write_report(experiment: Experiment, out: Path, to: Path) -> str:
     if _can_draw(groups):
         draw(Picture(CURVES, _curves_title(groups), [ACCURACY, FIGURES["progress"], FIGURES["no_spread"]]), groups, to)
     return tables
+
+
+def _baseline(experiment: Experiment, cells: Sequence[Cell]) -> str:
+    """Return what methods are compared with: as long as no cell of the baseline is done, the warm start."""
+    done = {cell.summary.method for cell in cells}
+    return WARM_START if WARM_START in done and experiment.baseline not in done else experiment.baseline
 
 
 def _results(
@@ -134,7 +141,7 @@ def _curves_title(groups: Sequence[RunGroup]) -> str:
 
 
 def _tables(
-    experiment: Experiment,
+    baseline: str,
     cells: Sequence[Cell],
     missing: Mapping[str, list[int]],
     passes: Sequence[PassResult],
@@ -142,7 +149,6 @@ def _tables(
     notes: Sequence[str],
 ) -> str:
     """Return all tables as Markdown, under what they were measured with."""
-    baseline = experiment.baseline
     sizes = {one.evaluation: f"{one.evaluation}: {one.tasks} tasks of {one.scenarios} scenarios" for one in passes}
     broken = sum(result.broken for one in passes for result in one.methods)
     seeds = _seeds(sorted({cell.summary.seed for cell in cells}))

@@ -235,6 +235,14 @@ def test_without_the_baseline_there_are_no_differences(write_cell, report):
     ]
 
 
+def test_without_the_baseline_methods_are_compared_with_the_warm_start(write_cell, report):
+    write_cell("stages 1-2", 1, TASKS)
+    write_cell("warm start", 1, TASKS[:3])
+    tables, _ = report()
+    assert row(tables, "Success", "stages 1-2")[2] == ("against warm start", "+25.0 [+0.0, +50.0]")
+    assert "differences from warm start in points" in tables
+
+
 def test_what_did_not_run_is_named(cells, report):
     tables, results = report()
     assert results["not_run"] == {
