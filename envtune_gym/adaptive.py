@@ -97,7 +97,7 @@ class AdaptiveSampler:
             results = {
                 kind: deque((float(value) for value in values), maxlen=self._window) for kind, values in state.items()
             }
-        except (AttributeError, TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
             raise ConfigurationError(f"not a state of an AdaptiveSampler: {error}") from None
         unknown = [kind for kind in results if kind not in self._kinds]
         if unknown:

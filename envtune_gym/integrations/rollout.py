@@ -268,7 +268,7 @@ class Rollout:
         self.record.num_turns = info["num_turns"]
         self.record.feedback = info.get("feedback", "off")
         self.record.stage = info.get("stage", "")
-        self._opening = info["messages"]
+        self._opening = [dict(message) for message in info["messages"]]  # an environment may change its own
 
     def _open(self) -> None:
         conversation = Conversation(self.template)

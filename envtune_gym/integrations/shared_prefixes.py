@@ -48,31 +48,55 @@ def shared_prefixes(rows: Sequence[bytes]) -> list[Group]:
     order = sorted(range(len(rows)), key=lambda row: rows[row])
     tokens = [np.frombuffer(rows[row], np.int64) for row in order]
     alike = [_alike(one, other) for one, other in pairwise(tokens)]
-    groups = _best([len(row) for row in tokens], alike, 0, len(order))[1]
+    groups = _best([len(row) for row in tokens], alike)
     found = [Group([order[place] for place in places], length) for places, length in groups]
     return sorted(found, key=lambda group: group.saved, reverse=True)
 
 
-def _best(lengths: list[int], alike: list[int], begin: int, end: int) -> tuple[int, list[tuple[range, int]]]:
-    """Return the fewest tokens that some sorted rows are read with, and the groups that they form.
+class _Part(NamedTuple):
+    """Sorted rows side by side, and how they part where they share the least.
+
+    Attributes:
+        rows: Their places.
+        shared: How many tokens all of them share.
+        parts: Which parts they are made of: those in which neighbours share more.
+    """
+
+    rows: range
+    shared: int
+    parts: list[int]
+
+
+def _best(lengths: list[int], alike: list[int]) -> list[tuple[range, int]]:
+    """Return the groups by which the fewest tokens of sorted rows are read.
 
     Args:
         lengths: The length of each row.
         alike: How many tokens each row shares with the next one.
-        begin: The first of the rows.
-        end: Behind their last one.
     """
-    if end - begin < 2:
-        return sum(lengths[begin:end]), []
-    inner = alike[begin : end - 1]
-    shared = min(inner)
-    together = sum(lengths[begin:end]) - shared * (end - begin - 1) + _WORTH
-    forks = [begin, *(begin + place + 1 for place, length in enumerate(inner) if length == shared), end]
-    parts = [_best(lengths, alike, *part) for part in pairwise(forks)]
-    apart = sum(cost for cost, _ in parts)
-    if together < apart:
-        return together, [(range(begin, end), shared)]
-    return apart, [group for _, groups in parts for group in groups]
+    costs: dict[int, int] = {}
+    groups: dict[int, list[tuple[range, int]]] = {}
+    for number, (rows, shared, parts) in reversed(list(enumerate(_parts(lengths, alike)))):
+        together = sum(lengths[place] for place in rows) - shared * (len(rows) - 1) + _WORTH
+        costs[number] = sum(costs[part] for part in parts) if parts else lengths[rows.start]
+        groups[number] = [group for part in parts for group in groups.pop(part)]
+        if parts and together < costs[number]:
+            costs[number], groups[number] = together, [(rows, shared)]
+    return groups.get(0, [])
+
+
+def _parts(lengths: list[int], alike: list[int]) -> list[_Part]:
+    """Return all parts, each behind the one that it belongs to; there may be as deep a tree as there are rows."""
+    waiting = [range(len(lengths))] if lengths else []
+    found: list[_Part] = []
+    for rows in waiting:  # it grows meanwhile
+        inner = alike[rows.start : rows.stop - 1]
+        shared = min(inner, default=lengths[rows.start])
+        forks = [rows.start + place + 1 for place, length in enumerate(inner) if length == shared]
+        parts = [range(*ends) for ends in pairwise([rows.start, *forks, rows.stop])] if inner else []
+        found.append(_Part(rows, shared, list(range(len(waiting), len(waiting) + len(parts)))))
+        waiting += parts
+    return found
 
 
 def _alike(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:

@@ -38,7 +38,7 @@ class Prompt:
     """What the model is to reply to; conversations that have gone alike share one, which is never changed.
 
     Attributes:
-        messages: The conversation.
+        messages: The conversation; nothing in it is an environment's.
         text: Its rendering.
         ids: The tokens of a first prompt; of a later one, those that follow the reply: its end token and the rest.
         next: The prompts that have come of it, by what was replied and added, as long as a conversation is there.
@@ -102,7 +102,7 @@ class ChatTemplate:
         prompt = self._openings.get(key)
         if prompt is None:
             text = self.render(messages)
-            prompt = self._openings[key] = Prompt(list(messages), text, tuple(self.encode(text)))
+            prompt = self._openings[key] = Prompt(json.loads(key[0]), text, tuple(self.encode(text)))
         return prompt
 
     def read_ahead(self, openings: Iterable[Sequence[Message]]) -> list[Prompt]:
@@ -113,17 +113,16 @@ class ChatTemplate:
         Args:
             openings: The conversations.
         """
-        made: dict[tuple[str, date], tuple[Sequence[Message], str]] = {}
+        made: dict[tuple[str, date], str] = {}
         try:
             for messages in openings:
                 key = json.dumps(messages), date.today()
                 if key not in made:
-                    made[key] = messages, self.render(messages)
-            texts = [text for _, text in made.values()]
-            tokens = self._tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+                    made[key] = self.render(messages)
+            tokens = self._tokenizer(list(made.values()), add_special_tokens=False)["input_ids"] if made else []
             prompts = [
-                Prompt(list(messages), text, tuple(ids))
-                for (messages, text), ids in zip(made.values(), tokens, strict=True)
+                Prompt(json.loads(messages), text, tuple(ids))
+                for ((messages, _), text), ids in zip(made.items(), tokens, strict=True)
             ]
         except Exception:  # a template, and a tokenizer of somebody's own, may raise anything
             return []
@@ -136,17 +135,17 @@ class ChatTemplate:
         Args:
             prompt: What it replied to.
             reply: What it wrote.
-            messages: The step's `info["messages"]`.
+            messages: The step's `info["messages"]`, plain data.
             observation: The step's observation.
 
         Raises:
             ChatTemplateError: If the new rendering does not begin with the old one.
         """
-        new = self.added(messages, observation)
-        key = reply, json.dumps(new), date.today()
+        new = json.dumps(self.added(messages, observation))
+        key = reply, new, date.today()
         following = prompt.next.get(key)
         if following is None:
-            conversation = [*prompt.messages, {"role": "assistant", "content": reply}, *new]
+            conversation = [*prompt.messages, {"role": "assistant", "content": reply}, *json.loads(new)]
             text = self.render(conversation)
             ids = tuple(self.continuation(prompt.text, reply, text))
             following = prompt.next[key] = Prompt(conversation, text, ids)

@@ -272,6 +272,37 @@ def test_a_first_prompt_that_the_tokenizer_refuses_breaks_one_rollout(tokenizer,
     assert other.record.success
 
 
+class Recycling(gym.Wrapper):
+    """An environment that keeps its messages, fills them anew at each reset, and changes the first at each step."""
+
+    def __init__(self, env, messages):
+        super().__init__(env)
+        self.messages = messages
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = self.env.reset(seed=seed, options=options)
+        self.messages[:] = [*info["messages"][:-1], {"role": "user", "content": f"episode {seed}"}]
+        return observation, {**info, "messages": self.messages}
+
+    def step(self, action):
+        self.messages[0]["content"] = "changed"
+        return self.env.step(action)
+
+
+def test_what_an_environment_does_with_its_messages_is_its_own_affair(tokenizer, make_env):
+    config, template = RolloutConfig(max_prompt_tokens=16_000, max_completion_tokens=10_000), ChatTemplate(tokenizer)
+    envs, messages = [make_env() for _ in range(4)], []
+    requests = [EpisodeRequest(seed, "ticket") for seed in (1, 1, 2, 2)]
+    rollouts = [
+        Rollout(Recycling(env, messages), template, config, request)
+        for env, request in zip(envs, requests, strict=True)
+    ]
+    play(rollouts, Script(tokenizer, *[SOLUTION] * 4))
+    assert all(rollout.record.success for rollout in rollouts)
+    for rollout, request in zip(rollouts, requests, strict=True):
+        assert f"episode {request.seed}" in tokenizer.decode(rollout.conversation.prompt_ids)
+
+
 def test_an_environment_that_does_not_start_like_its_group_breaks_alone(run, make_env, ticket_task):
     another = ticket_task.model_copy(update={"turns": ("Hi there.", *ticket_task.turns[1:])})
     alike, differing, third = run(*[SOLUTION] * 3, envs=[make_env(), make_env(tasks=TaskSet([another])), make_env()])

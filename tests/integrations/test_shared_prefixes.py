@@ -34,6 +34,11 @@ def test_those_that_save_most_come_first():
     assert [group.rows for group in shared_prefixes(list(map(pack_tokens, rows)))] == [[3, 4, 5], [6, 7, 8], [0, 1, 2]]
 
 
+def test_a_long_chain_of_rows_that_begin_with_each_other_is_no_trouble():
+    [group] = shared_prefixes([pack_tokens([1] * length) for length in range(1, 2001)])
+    assert group.saved == 1000 * 1000  # the upper half shares its shortest row
+
+
 @given(st.data())
 def test_rows_of_a_group_begin_with_what_they_share_and_no_row_is_in_two(data):
     beginnings = data.draw(st.lists(st.lists(st.integers(0, 2), max_size=4), min_size=1, max_size=4))
