@@ -1,6 +1,7 @@
 import gc
 import importlib.util
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -9,6 +10,11 @@ from envtune_gym import Task
 
 # Ray reads it when it is imported. What its processes say of each other's ends would stand in what a command printed.
 os.environ.setdefault("RAY_LOG_TO_DRIVER", "0")
+
+# Some tests interrupt processes. A shell that runs tests in the background has interruptions ignored, and what it
+# starts inherits that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
