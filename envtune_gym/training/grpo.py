@@ -67,6 +67,9 @@ _FIXED = ("seed", "groups", "group_size", "updates_per_batch")
 """What cannot change when a run goes on: the order of its tasks hangs on it."""
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+_FROZEN_BY_PYTHON = 10_000
+"""More objects than Python leaves out of collections by itself: hundreds in 3.12, none in others."""
+
 
 @for_changing_shapes()
 def train(
@@ -216,10 +219,6 @@ def train(
             log.add_evaluations(episodes)
     trackers.close()
     return log
-
-
-_FROZEN_BY_PYTHON = 10_000
-"""More objects than Python leaves out of collections by itself: hundreds in 3.12, none in others."""
 
 
 @contextmanager
