@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from pathlib import Path
@@ -21,6 +22,8 @@ __all__ = ["STATE_FILE", "EnvtuneTrainer", "last_checkpoint", "write_state"]
 STATE_FILE = "envtune.json"
 """Written last into a checkpoint: the state of the curriculum, and the sign that the checkpoint is whole."""
 
+logger = logging.getLogger(__name__)
+
 Scored = tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]
 
 
@@ -33,6 +36,7 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
     _buffered_inputs: list[dict[str, Any]] | None
     pass_tokens: int | None = None
     """Micro-batches are scored together as far as a pass has no more tokens than this."""
+    _has_warned = False
 
     def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
         """Return the next micro-batch; those of a new batch of rollouts are dealt out by groups."""
@@ -49,7 +53,15 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
 
     def _scored_together(self, update: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Merge the micro-batches of an update, in all processes alike."""
-        if self.pass_tokens is None or self._is_sharded or not self._packs(self.model):
+        if self.pass_tokens is None:
+            return update
+        if self._is_sharded or not self._packs(self.model):
+            if not self._has_warned:
+                logger.warning(
+                    "pass_tokens changes nothing here: rows are packed for models whose layers attend to everything, "
+                    "without dropout, FSDP or DeepSpeed, and on a GPU only in half precision (bf16: true; sm_80 at least)"
+                )
+            self._has_warned = True
             return update
         all_rows = self._all_rows_count or self.accelerator.num_processes > 1  # there they are cut, and stay
         sizes = torch.tensor(tokens_of(update, all_rows=all_rows), device=self.accelerator.device)[None]

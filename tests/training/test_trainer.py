@@ -140,6 +140,19 @@ def test_in_several_processes_a_pass_is_bounded_by_all_its_rows(trainer, monkeyp
     assert [len(one["advantages"]) for one in made._scored_together(cut)] == [2, 2]
 
 
+def test_where_rows_are_not_packed_passes_say_that_they_do_nothing(trainer, caplog):
+    made = trainer(beta=0.0, entropy_bonus=0.0, updates_per_batch=1, micro_batch=2, pass_tokens=1000)
+    made.model.train()
+    rows = micro_batch([0.7, -0.7, 0.7, -0.7])
+    cut = [{name: v[n : n + 2] if v.ndim else v for name, v in rows.items()} for n in (0, 2)]
+    made._scored_together(cut)
+    assert "pass_tokens" not in caplog.text
+    made.model.config.attention_dropout = 0.1
+    for _ in range(2):
+        assert made._scored_together(cut) is cut
+    assert caplog.text.count("pass_tokens changes nothing here") == 1
+
+
 def padded(rows, keep):
     """Rows as TRL pads them: prompts on the left, completions on the right."""
     width = max(len(prompt) for prompt, *_ in rows)
