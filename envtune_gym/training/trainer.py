@@ -58,8 +58,8 @@ class EnvtuneTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is Any to mypy (
         if self._is_sharded or not self._packs(self.model):
             if not self._has_warned:
                 logger.warning(
-                    "pass_tokens changes nothing here: rows are packed for models whose layers attend to everything, "
-                    "without dropout, FSDP or DeepSpeed, and on a GPU only in half precision (bf16: true; sm_80 at least)"
+                    "pass_tokens changes nothing here: rows are packed where all layers attend to everything, without "
+                    "dropout, FSDP or DeepSpeed, and on a GPU only in half precision (bf16: true; sm_80 at least)"
                 )
             self._has_warned = True
             return update
