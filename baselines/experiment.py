@@ -54,6 +54,8 @@ class Args:
     """cells at a time on each GPU"""
     report: str = ""
     """only write the tables of the cells that are done, into this directory"""
+    against: str = ""
+    """the method that others are compared with in these tables; the experiment's baseline by default"""
     cell: str = ""
     """run this one cell, in this process: a method, or warm-start"""
 
@@ -70,7 +72,9 @@ def main() -> None:
         for name in methods:
             experiment.method(name)  # says which ones are known
         if args.report:
-            print(write_report(experiment, Path(args.out), Path(args.report)))
+            if args.against:
+                experiment.method(args.against)
+            print(write_report(experiment, Path(args.out), Path(args.report), args.against))
         elif args.cell:
             _run_cell(experiment, args)
         else:

@@ -5,10 +5,10 @@ A model that has learnt to do without hints gains nothing by them; the paper's f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiment_results import FIGURES, Cell, Measure, Pass
+from experiment_results import FIGURES, Cell, Measure, Pass, by_task, mean
 
 from envtune_gym.evaluation.paired import Interval, ScenarioDraws
 from envtune_gym.tasks.scenarios import scenario_of
@@ -66,7 +66,7 @@ def _gain(name: Pass, method: str, cells: Sequence[Cell]) -> FeedbackGain:
     }
 
     def over_seeds(figure: str) -> Interval:
-        return draws.mean([_mean(of_task) for of_task in zip(*by_seed[figure].values(), strict=True)]).interval()
+        return draws.mean([mean(of_task) for of_task in zip(*by_seed[figure].values(), strict=True)]).interval()
 
     return FeedbackGain(
         evaluation=name[0],
@@ -74,22 +74,11 @@ def _gain(name: Pass, method: str, cells: Sequence[Cell]) -> FeedbackGain:
         method=method,
         success=over_seeds("success"),
         progress=over_seeds("progress"),
-        by_seed={seed: _mean(differences) for seed, differences in by_seed["success"].items()},
+        by_seed={seed: mean(differences) for seed, differences in by_seed["success"].items()},
     )
 
 
 def _difference(cell: Cell, name: Pass, measure: Measure, tasks: Sequence[str]) -> list[float]:
     """Return by how much each task came to more with the feedback."""
-    hinted, plain = (_by_task(cell, one, measure) for one in (name, (name[0], WITHOUT)))
+    hinted, plain = (by_task(cell, one, measure) for one in (name, (name[0], WITHOUT)))
     return [hinted[task] - plain[task] for task in tasks]
-
-
-def _by_task(cell: Cell, name: Pass, measure: Measure) -> Mapping[str, float]:
-    values: dict[str, list[float]] = {}
-    for episode in cell.passes[name]:
-        values.setdefault(episode.task_id, []).append(measure(episode))
-    return {task: _mean(of_samples) for task, of_samples in values.items()}
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
+from experiment_batches import LAST, batches_table
 from experiment_hints import FeedbackGain, feedback_gains
 from experiment_plan import Experiment
 from experiment_results import WARM_START, Cell, MethodResult, PassResult, Score, count_up, missing_cells, read_cells
@@ -29,13 +30,14 @@ LOG_BYTES = 1_000_000
 """The most that the copies of all logs take."""
 
 
-def write_report(experiment: Experiment, out: Path, to: Path) -> str:
+def write_report(experiment: Experiment, out: Path, to: Path, against: str = "") -> str:
     """Write what an experiment came to: `results.json`, `table.md`, `curves.png` and `logs/`.
 
     Args:
         experiment: The experiment.
         out: The directory of its cells.
         to: Where to write.
+        against: The method that others are compared with; by default the experiment's baseline.
 
     Returns:
         The tables, as `table.md` has them.
@@ -48,14 +50,14 @@ def write_report(experiment: Experiment, out: Path, to: Path) -> str:
     cells = [cell for cell in read_cells(out) if cell.summary.method in methods]
     if not cells:
         raise ConfigurationError(f"no cell in {out} is done; run the experiment without --report first")
-    baseline = _baseline(experiment, cells)
+    baseline = against or _baseline(experiment, cells)
     missing, passes = missing_cells(cells, methods), count_up(cells, methods, baseline)
     gains = feedback_gains(cells, methods)
     groups = _run_groups(cells, methods)
     try:
         to.mkdir(parents=True, exist_ok=True)
         every = _copy_logs(cells, to / "logs")
-        tables = _tables(baseline, cells, missing, passes, gains, _notes(groups, every))
+        tables = _tables(baseline, cells, missing, passes, gains, groups, _notes(groups, every))
         results = _results(experiment, cells, missing, passes, gains)
         (to / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         (to / "table.md").write_text(tables, encoding="utf-8")
@@ -146,6 +148,7 @@ def _tables(
     missing: Mapping[str, list[int]],
     passes: Sequence[PassResult],
     gains: Sequence[FeedbackGain],
+    groups: Sequence[RunGroup],
     notes: Sequence[str],
 ) -> str:
     """Return all tables as Markdown, under what they were measured with."""
@@ -178,6 +181,9 @@ def _tables(
             "",
             _gains_table(gains),
         ]
+    if groups:
+        lines += ["", "## A batch of rollouts", "", batches_table(groups), ""]
+        lines += [f"Means over all batches but the first; spread: of the last {LAST}, groups whose rewards differ."]
     for evaluation in sizes:
         own = [one for one in passes if one.evaluation == evaluation]
         lines += ["", f"## {evaluation}: success by category and by domain", "", _kinds_table(own), ""]

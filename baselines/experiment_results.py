@@ -195,7 +195,7 @@ class _PassCount:
         self._scenarios = [scenario_of(task.task_id, task.source) for task in self._tasks.values()]
         self._draws = ScenarioDraws(self._scenarios)
         self._outcomes = {
-            figure: {self._key(cell): self._by_task(cell, measure) for cell in cells}
+            figure: {self._key(cell): by_task(cell, self._name, measure) for cell in cells}
             for figure, measure in FIGURES.items()
         }
 
@@ -233,7 +233,7 @@ class _PassCount:
         paired = [] if method == baseline else [seed for seed in seeds if seed in self._seeds(baseline)]
         return Score(
             value=self._draws.mean(self._over_seeds(figure, method, seeds)).interval(),
-            by_seed={seed: _mean(self._outcomes[figure][method, seed].values()) for seed in seeds},
+            by_seed={seed: mean(self._outcomes[figure][method, seed].values()) for seed in seeds},
             difference=self._difference(figure, method, baseline, paired) if paired else None,
             paired_seeds=paired,
         )
@@ -245,13 +245,7 @@ class _PassCount:
     def _over_seeds(self, figure: str, method: str, seeds: Sequence[int]) -> list[float]:
         """Return the outcome of each task: the mean over some seeds."""
         by_seed = [self._outcomes[figure][method, seed] for seed in seeds]
-        return [_mean(outcomes[task] for outcomes in by_seed) for task in self._tasks]
-
-    def _by_task(self, cell: Cell, measure: Measure) -> Outcomes:
-        values: dict[str, list[float]] = {}
-        for episode in cell.passes[self._name]:
-            values.setdefault(episode.task_id, []).append(measure(episode))
-        return {task: _mean(of_samples) for task, of_samples in values.items()}
+        return [mean(outcomes[task] for outcomes in by_seed) for task in self._tasks]
 
     def _members(self, names_of: Callable[[EvaluatedEpisode], Iterable[str]]) -> dict[str, list[bool]]:
         """Return which tasks belong to each name that occurs."""
@@ -266,10 +260,19 @@ class _PassCount:
         return cell.summary.method, cell.summary.seed
 
 
+def by_task(cell: Cell, name: Pass, measure: Measure) -> Outcomes:
+    """Return what each task of a pass came to: the mean over its samples."""
+    values: dict[str, list[float]] = {}
+    for episode in cell.passes[name]:
+        values.setdefault(episode.task_id, []).append(measure(episode))
+    return {task: mean(of_samples) for task, of_samples in values.items()}
+
+
 def _sizes(members: Mapping[str, Sequence[bool]]) -> dict[str, int]:
     return {name: sum(chosen) for name, chosen in members.items()}
 
 
-def _mean(values: Iterable[float]) -> float:
+def mean(values: Iterable[float]) -> float:
+    """Return the mean of some figures."""
     listed = list(values)
     return sum(listed) / len(listed)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from envtune_gym.callsyntax import Call
 from envtune_gym.errors import ConfigurationError, TaskError
-from envtune_gym.tasks.task import Task
+from envtune_gym.tasks.task import TASKS_KEPT, Task
 from envtune_gym.world import Snapshot, World
 
 __all__ = ["EpisodeScorer", "GroundTruth", "TurnResult", "Verdict", "ground_truth", "score_trajectory"]
@@ -23,8 +23,6 @@ EMPTY_TURN = "multi_turn:empty_turn_model_response"
 STATE_MISMATCH = "multi_turn:instance_state_mismatch"
 RESPONSE_MISMATCH = "multi_turn:execution_response_mismatch"
 FORCE_TERMINATED = "multi_turn:force_terminated"
-
-_TASKS_KEPT = 1024
 
 
 class TurnResult(NamedTuple):
@@ -99,7 +97,7 @@ def ground_truth(task: Task) -> GroundTruth:
     return _run_ground_truth(_Key(task))
 
 
-@lru_cache(maxsize=_TASKS_KEPT)
+@lru_cache(maxsize=TASKS_KEPT)
 def _run_ground_truth(key: _Key) -> GroundTruth:
     task = key.task
     try:

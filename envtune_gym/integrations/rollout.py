@@ -406,7 +406,7 @@ def _open_together(rollouts: Sequence[Rollout]) -> None:
         if not rollout.over:
             begun.setdefault(rollout.template, []).append(rollout)
     for template, alike in begun.items():
-        made = template.read_ahead([rollout._opening for rollout in alike])
+        kept = template.read_ahead([rollout._opening for rollout in alike])  # as long as they are, `open` finds them
         for rollout in alike:
             rollout.open()
-        del made  # each conversation keeps its own
+        del kept

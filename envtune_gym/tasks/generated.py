@@ -27,7 +27,7 @@ from envtune_gym.tasks.generation.speech import MANNERS
 from envtune_gym.tasks.goals import Discarded
 from envtune_gym.tasks.source import TaskSource
 from envtune_gym.tasks.splits import SPLITS, check_split
-from envtune_gym.tasks.task import CATEGORIES, Task
+from envtune_gym.tasks.task import CATEGORIES, TASKS_KEPT, Task
 
 __all__ = ["OTHER_SPLIT", "VERSION", "GeneratedSource", "source"]
 
@@ -39,8 +39,6 @@ OTHER_SPLIT = "other split"
 
 _ID = re.compile(r"gen-([\w.-]+)-(0|[1-9]\d{0,17})", re.ASCII)
 _ATTEMPTS = 400
-_TASKS_KEPT = 1024
-"""As many as `scoring` keeps, which holds on to the same tasks."""
 
 
 class Cell(NamedTuple):
@@ -199,7 +197,7 @@ def _shuffle(cells: list[Cell]) -> None:
         cells[position], cells[other] = cells[other], cells[position]
 
 
-@lru_cache(maxsize=_TASKS_KEPT)
+@lru_cache(maxsize=TASKS_KEPT)
 def _make(cell: Cell, number: int) -> Task:
     """Return the task of a cell with a number; repeated rollouts of one task make it once."""
     return _search(cell, number, Counter()).task

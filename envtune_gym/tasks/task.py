@@ -20,10 +20,13 @@ from envtune_gym.official import BFCL_VERSION
 if TYPE_CHECKING:
     from envtune_gym.tasks.difficulty import Difficulty
 
-__all__ = ["CATEGORIES", "TOOLS_ADDED_MESSAGE", "Task"]
+__all__ = ["CATEGORIES", "TASKS_KEPT", "TOOLS_ADDED_MESSAGE", "Task"]
 
 CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
 """The benchmark's categories; a generated task may combine several of the last three, joined by `+`."""
+
+TASKS_KEPT = 1024
+"""Tasks that caches hold on to: those that make them and those that replay them should hold the same ones."""
 
 TOOLS_ADDED_MESSAGE = "Further tools are at your disposal now. Please see to my last request with them."
 """What the user says when withheld tools come back; official tasks carry the benchmark's own sentence."""

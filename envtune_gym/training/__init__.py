@@ -4,7 +4,7 @@
 * `presets`: settings that go together: the paper's, a small model's, a CPU's; and those of known models.
 * `grpo`: the run, from top to bottom.
 * `stages`: the curriculum's progress while training; `log`: what is written of a run.
-* `processes`: several that train together.
+* `processes`: several that train together; `collection`: what garbage collection leaves alone meanwhile.
 * `trainer`: TRL's trainer with safe checkpoints and rows padded on the right.
 """
 

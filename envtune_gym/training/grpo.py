@@ -11,7 +11,6 @@ Launched in several processes (`accelerate launch`), each plays its share of a b
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import warnings
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from envtune_gym.integrations.engines import EngineName, engine_maker
 from envtune_gym.integrations.models import is_hub_id, load_model
 from envtune_gym.integrations.rollout import EpisodeRequest, RolloutConfig, RolloutRecord
 from envtune_gym.integrations.trl import EpisodePlayer, environment_reward, episode_rows, make_rollout_func
+from envtune_gym.training.collection import old_objects_left_alone
 from envtune_gym.training.environment import make_env
 from envtune_gym.training.evaluation import (
     EVALUATION_STEPS_PER_TURN,
@@ -66,9 +66,6 @@ __all__ = ["train"]
 _FIXED = ("seed", "groups", "group_size", "updates_per_batch")
 """What cannot change when a run goes on: the order of its tasks hangs on it."""
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-_FROZEN_BY_PYTHON = 10_000
-"""More objects than Python leaves out of collections by itself: hundreds in 3.12, none in others."""
 
 
 @for_changing_shapes()
@@ -207,7 +204,7 @@ def train(
         f"in an update; lower micro_batch (now {settings.micro_batch}) and pass_tokens (now {settings.pass_tokens}), "
         "set gradient_checkpointing, or shorten the episodes (max_completion_tokens)"
     )
-    with _explained(settings, remedy), _old_objects_left_alone():
+    with _explained(settings, remedy), old_objects_left_alone():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
 
     # What has become of it: held-out tasks, hints off and on, in all processes together.
@@ -219,24 +216,6 @@ def train(
             log.add_evaluations(episodes)
     trackers.close()
     return log
-
-
-@contextmanager
-def _old_objects_left_alone() -> Iterator[None]:
-    """Spare garbage collection what stands already: libraries and tasks are hundreds of thousands of objects.
-
-    A full collection looks at each of them, which takes a quarter of a second, once in some ten batches. Whoever has
-    frozen objects already has an order of their own, which stays.
-    """
-    if gc.get_freeze_count() > _FROZEN_BY_PYTHON:
-        yield
-        return
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 @contextmanager

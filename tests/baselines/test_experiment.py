@@ -64,8 +64,8 @@ def report(read, tmp_path):
     """Report the cells in `out`; return the tables and the numbers."""
     from experiment_report import write_report
 
-    def report(**changes):
-        tables = write_report(read(**changes), tmp_path / "out", tmp_path / "report")
+    def report(against="", **changes):
+        tables = write_report(read(**changes), tmp_path / "out", tmp_path / "report", against)
         assert tables == (tmp_path / "report" / "table.md").read_text()
         return tables, json.loads((tmp_path / "report" / "results.json").read_text())
 
@@ -232,6 +232,26 @@ def test_without_the_baseline_there_are_no_differences(write_cell, report):
     assert row(report()[0], "Success", "stages 1-2")[1:3] == [
         ("held out, feedback off", "100.0 [100.0, 100.0]"),
         ("against direct", ""),
+    ]
+
+
+def test_methods_may_be_compared_with_another_one(cells, report):
+    tables, _ = report(against="stages 1-2")
+    assert row(tables, "Success", "direct")[2] == ("against stages 1-2", "-50.0 [-100.0, +0.0] (seed 1)")
+
+
+def test_what_a_batch_took_is_without_the_first(cells, report, tmp_path):
+    log = tmp_path / "out" / "direct-seed1" / "updates.jsonl"
+    first, *others = log.read_text().splitlines()
+    log.write_text("\n".join([json.dumps({**json.loads(first), "seconds/environment": 99.0}), *others]) + "\n")
+    tables, _ = report()
+    assert row(tables, "A batch of rollouts", "direct | 0")[2:] == [
+        ("generation, s", "4.00"),
+        ("environment, s", "1.00"),
+        ("loss, s", "5.00"),
+        ("all, s", "10.00"),
+        ("environment, %", "10.0"),
+        ("spread, %", "50"),
     ]
 
 

@@ -56,6 +56,11 @@ def test_padding_changes_nothing(sft, tokenizer, tmp_path):  # noqa: F811
     wanted = [torch.tensor(row["labels"][4:])[:, None] for row in rows]
     expected = -torch.cat([one.gather(1, ids) for one, ids in zip(told, wanted, strict=True)]).mean()
     args = sft.Args(steps=1, batch=4, micro_batch=4, out=str(tmp_path))
+    masks = []
+    model.get_decoder().register_forward_pre_hook(
+        lambda _, __, options: masks.append(options["attention_mask"]), with_kwargs=True
+    )
     with sft.progress_bars(Console(quiet=True)) as bars:
         done = sft.fine_tune(model, tokenizer, sft.Rows(rows), args, bars)
+    assert masks == [None]
     assert done["losses"] == [pytest.approx(expected.item(), abs=1e-4)]
