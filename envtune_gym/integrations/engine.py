@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
@@ -15,7 +15,7 @@ from envtune_gym.integrations.attention import for_changing_shapes
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["Engine", "Generated", "OnReply", "TransformersEngine", "cache_argument"]
+__all__ = ["Continuation", "Engine", "Generated", "OnReply", "TransformersEngine", "cache_argument"]
 
 
 @dataclass(slots=True)
@@ -33,23 +33,41 @@ class Generated:
     error: str = ""
 
 
-OnReply = Callable[[int, Generated], None]
-"""Called with the place of a prompt and its reply, once that is whole."""
+class Continuation(NamedTuple):
+    """What a conversation goes on with.
+
+    Attributes:
+        prompt: All its tokens: those of before, the reply, and what follows it.
+        limit: The most new tokens, at least 1.
+    """
+
+    prompt: Sequence[int]
+    limit: int
+
+
+OnReply = Callable[[int, Generated], Continuation | None]
+"""Called with the place of a prompt and its reply, once that is whole; returns what the conversation goes on with, or
+None if nothing is known of it yet."""
 
 
 class Engine(Protocol):
-    """What samples replies."""
+    """What samples replies.
+
+    An engine that calls `on_reply` may have an attribute `idle_seconds`: how long the device has stood still for it, in
+    all calls.
+    """
 
     def generate(
         self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
     ) -> list[Generated]:
-        """Return one reply to each prompt.
+        """Return one reply to each prompt: to the latest one, where conversations go on.
 
         Args:
             prompts: Token ids, not empty.
             limits: The most new tokens for each prompt, at least 1.
             on_reply: An engine may call it while the device samples on for others, and need not: what is to be done
-                with a reply costs nothing then. It is called once at most for each reply.
+                with a reply costs nothing then. It is called once at most for each reply. What it returns may be
+                sampled on from in the same call: conversations then do not wait for each other. Or it may be left.
         """
 
 

@@ -8,6 +8,9 @@ What has been read is not read again: equal prompts are read once, so the rollou
 conversation stays in its slot between calls, so that the next one reads only what it has grown by, as long as the
 weights are the same. Rows that begin with the same tokens attend to those together (`shared_prefixes`).
 
+Conversations do not wait for each other: while the device decodes for some, what others go on with is made and read;
+at the next look they are decoded with them.
+
 On the CPU the same code runs without graphs; it is tested there, token for token, against `generate`.
 """
 
@@ -17,7 +20,7 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -26,14 +29,8 @@ from envtune_gym.integrations.attention import layer_kinds
 from envtune_gym.integrations.compiled_layers import CompiledLayers
 from envtune_gym.integrations.decode_batch import DecodeBatch
 from envtune_gym.integrations.engine import Generated, OnReply, cache_argument
-from envtune_gym.integrations.kept_slots import (
-    KeptSlots,
-    Seat,
-    joined_weights,
-    pack_tokens,
-    tensors_mark,
-    weights_mark,
-)
+from envtune_gym.integrations.idle_time import IdleTime
+from envtune_gym.integrations.kept_slots import KeptSlots, Seat, joined_weights, tensors_mark, weights_mark
 from envtune_gym.integrations.slot_views import ATTENTION, DecodeView, Part, ReadView, register_attention
 from envtune_gym.integrations.slots import STEPS, Prefix, Slots
 
@@ -98,22 +95,30 @@ class GraphEngine:
         self._layers = CompiledLayers(self._model)
         self._steps: dict[tuple[int, int], Callable[[], None]] = {}
         self._pool: Any = None
+        self._idle = IdleTime(model.get_input_embeddings().weight.device)
         self._try_out()
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long the device has stood still for what was done with replies (see `Engine`)."""
+        return self._idle.seconds
 
     def generate(
         self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
     ) -> list[Generated]:
-        """Sample one reply to each prompt (see `Engine.generate`); draws from torch's global generator."""
+        """Sample one reply to each prompt (see `Engine.generate`); draws from torch's global generator.
+
+        Conversations go on within the call, each as soon as it can.
+        """
         replies = [Generated() for _ in prompts]
         order = sorted(range(len(prompts)), key=lambda row: len(prompts[row]) + limits[row])
         with self._computing():
             self._read_weights()
             longest = max((len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)), default=0)
             self._slots_for(self._length(longest))
-            packed = list(map(pack_tokens, prompts))
             for start in range(0, len(order), self._batch_size):
                 rows = order[start : start + self._batch_size]
-                self._run(DecodeBatch(rows, prompts, packed, limits, replies, on_reply))
+                self._run(DecodeBatch(rows, prompts, limits, replies, on_reply))
         return replies
 
     def forget(self) -> None:
@@ -160,19 +165,53 @@ class GraphEngine:
         self._mark = mark
 
     def _run(self, batch: DecodeBatch) -> None:
-        """Continue the rows of one batch until each has ended."""
-        length = self._length(batch.longest)
-        slots = self._slots_for(length)
-        seats = self._kept.claim(batch.packed)
-        self._read(slots, batch.prompts, seats, length)
-        prefixes = [Prefix(seats[shared.first].slot, shared.length) if shared else None for shared in batch.shared]
-        self._decode(slots, batch, length, prefixes)
-        for prompt, reply, seat in zip(batch.prompts, batch.replies, seats, strict=True):
-            if not reply.error:
-                self._kept.keep(seat.slot, [*prompt, *reply.ids[:-1]])  # the last token has been drawn, but not read
+        """Sample for the conversations of one batch until none goes on.
 
-    def _read(self, slots: Slots, prompts: list[Sequence[int]], seats: list[Seat], length: int) -> None:
-        """Read the prompts into their slots, as far as these do not hold them, and draw the first tokens."""
+        While the device draws tokens for some, replies that are whole are passed on, and what conversations go on with
+        is read. Once the device is done, those are decoded with the others.
+        """
+        slots = self._slots_for(self._length(batch.longest(range(len(batch.prompts)))))
+        claimed: dict[int, int] = {}  # the slots of the rows that are decoded or read
+        joined = self._join(batch, range(len(batch.prompts)), claimed)
+        places: dict[int, int] = {}  # where rows are decoded
+        size, step = 0, _nothing
+        while joined.rows or places:
+            rows = [*places, *joined.rows]
+            going = [row for row, drawn in _drawn(slots, places, joined) if batch.extend(row, self._end_ids, *drawn)]
+            self._idle.settle()
+            if going and (joined.rows or _bucket(len(going)) < size):
+                size = _bucket(len(going))
+                step = self._step_for(slots, size, self._length(batch.longest(going)))
+                places = _seat(slots, batch, going, claimed, size)
+            else:
+                places = {row: places[row] for row in going}
+            with self._idle.device_works():
+                for _ in range(STEPS if going else 0):
+                    step()  # on a GPU it only begins here
+            ended = [row for row in rows if row not in places]
+            for row in ended:
+                slot = claimed.pop(row)
+                if not batch.reply(row).error:
+                    self._kept.keep(slot, batch.read(row))
+            with self._idle.host_works():
+                following = batch.pass_on(ended)
+            joined = self._join(batch, following, claimed)
+        self._idle.settle()
+
+    def _join(self, batch: DecodeBatch, rows: Sequence[int], claimed: dict[int, int]) -> _Joined:
+        """Read the prompts of rows into slots of their own, and draw their first tokens."""
+        if not rows:
+            return _Joined([], [])
+        slots = self._slots_for(self._length(batch.longest(rows)))
+        seats = self._kept.claim([batch.packed[row] for row in rows], busy=claimed.values())
+        logits = self._read(slots, [batch.prompts[row] for row in rows], seats)
+        claimed.update(zip(rows, (seat.slot for seat in seats), strict=True))
+        joined = _Joined(rows, self._draw(logits))
+        batch.arrange(claimed)
+        return joined
+
+    def _read(self, slots: Slots, prompts: list[Sequence[int]], seats: list[Seat]) -> torch.Tensor:
+        """Read prompts into their slots, as far as these do not hold them; return the logits of what follows."""
         logits = torch.empty(len(prompts), self._model.config.vocab_size, device=self._model.device)
         parts = {row: Part(seat.slot, prompts[row], seat.known) for row, seat in enumerate(seats) if seat.like == row}
         for rows in _packs({row: part.size for row, part in parts.items()}, self._prefill_tokens):
@@ -186,36 +225,7 @@ class GraphEngine:
             longest = max(len(prompts[row]) for row in alike)
             slots.copy([seats[row].slot for row in alike], [seats[row].slot for row in like], longest)
             logits[alike] = logits[like]
-        slots.seat([seat.slot for seat in seats], [len(prompt) for prompt in prompts])
-        slots.rewind()
-        slots.put(len(prompts), length, *self._draw(logits))
-
-    def _decode(self, slots: Slots, batch: DecodeBatch, length: int, prefixes: Sequence[Prefix | None]) -> None:
-        """Draw tokens until each row has ended; the first ones have been drawn."""
-        size = _bucket(len(prefixes))
-        step = self._step_for(slots, size, length)
-        slots.share(prefixes, size)
-        places = {row: row for row in range(len(prefixes))}  # where the reply of a row stands, while it goes on
-        steps = 1
-        while True:
-            tokens, logprobs, finite = slots.look(steps)
-            before = places
-            places = {
-                row: place
-                for row, place in places.items()
-                if batch.extend(row, self._end_ids, tokens[place], logprobs[place], finite[place])
-            }
-            if not places:
-                return
-            if _bucket(len(places)) < size:
-                size = _bucket(len(places))
-                step = self._step_for(slots, size, length)
-                slots.move_together(list(places.values()), [prefixes[row] for row in places], size)
-                places = {row: place for place, row in enumerate(places)}
-            steps = STEPS
-            for _ in range(steps):
-                step()  # on a GPU it only begins here
-            batch.pass_on(before.keys() - places.keys())
+        return logits
 
     def _hidden(self, ids: torch.Tensor, positions: torch.Tensor, cache: Any, **options: Any) -> torch.Tensor:
         """Return the output of the last layer; logits are computed where they are wanted."""
@@ -260,6 +270,8 @@ class GraphEngine:
         """Return slots with room for a length; longer ones than before make all that was recorded useless."""
         if self._slots is not None and self._slots.length >= length:
             return self._slots
+        if self._steps:
+            self._idle.wait()  # for what may still be running
         self._steps.clear()
         self._pool = None  # a pool is gone with the last of its graphs
         slots, self._slots = self._slots, None  # growing may fail for want of memory, half-way
@@ -289,7 +301,7 @@ class GraphEngine:
     def _recorded(self, slots: Slots, step: Callable[[], None], length: int) -> Callable[[], None]:
         """Record a step, and return what replays it."""
         kept = [(state, state.clone()) for state in slots.state]
-        slots.seat([], [])  # the trials write into the slot that belongs to no row
+        slots.seat([], [], [], [], 0)  # the trials write into the slot that belongs to no row
         slots.positions.fill_(length - 1)
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
@@ -311,6 +323,50 @@ class GraphEngine:
             graph.replay()
 
         return replay
+
+
+class _Joined(NamedTuple):
+    """Rows whose prompts are being read.
+
+    Attributes:
+        rows: Their numbers.
+        drawn: Of each, the first token, its log-probability, and whether the logits were finite.
+    """
+
+    rows: Sequence[int]
+    drawn: Sequence[torch.Tensor]
+
+
+def _drawn(slots: Slots, places: Mapping[int, int], joined: _Joined) -> Iterator[tuple[int, list[list[Any]]]]:
+    """Wait for the device, and yield what was drawn for each row: tokens, log-probabilities and finiteness."""
+    latest = slots.look(STEPS) if places else ()
+    first = [one.tolist() for one in joined.drawn]
+    for row, place in places.items():
+        yield row, [one[place] for one in latest]
+    for number, row in enumerate(joined.rows):
+        yield row, [[one[number]] for one in first]
+
+
+def _seat(
+    slots: Slots, batch: DecodeBatch, going: Iterable[int], claimed: Mapping[int, int], size: int
+) -> dict[int, int]:
+    """Give places to the rows that go on, those that share much side by side; return them."""
+    chosen = set(going)
+    order: list[int] = []
+    prefixes: list[Prefix | None] = []
+    for group in batch.groups:
+        rows = [row for row in group.rows if row in chosen]
+        order += rows
+        # Read from the slot of one that goes on: that of another may be given away.
+        prefixes += [Prefix(claimed[rows[0]], group.length) if len(rows) > 1 else None] * len(rows)
+    tokens = [batch.reply(row).ids[-1] for row in order]
+    lengths = [len(batch.prompts[row]) + len(batch.reply(row).ids) - 1 for row in order]
+    slots.seat([claimed[row] for row in order], tokens, lengths, prefixes, size)
+    return {row: place for place, row in enumerate(order)}
+
+
+def _nothing() -> None:
+    """Stands for a step as long as there is none."""
 
 
 def _packs(sizes: Mapping[int, int], most: int) -> Iterator[list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -45,14 +45,15 @@ class KeptSlots:
         self._slots = slots
         self._held: dict[int, bytes] = {}  # oldest first
 
-    def claim(self, prompts: Sequence[bytes]) -> list[Seat]:
+    def claim(self, prompts: Sequence[bytes], busy: Collection[int] = ()) -> list[Seat]:
         """Give each row a slot; what the slot holds is unknown until `keep` says it.
 
         Rows with the same tokens are read once, in the slot that holds most of them. Rows that nothing is kept of get
         slots that hold nothing, and then those that have not been used for longest.
 
         Args:
-            prompts: The packed tokens of each row; at most as many rows as there are slots.
+            prompts: The packed tokens of each row.
+            busy: Slots that other rows are decoded in. There are enough slots for all.
         """
         first: dict[bytes, int] = {}
         for row, ids in enumerate(prompts):
@@ -64,7 +65,7 @@ class KeptSlots:
                 slot = max(fitting, key=lambda slot: len(self._held[slot]))
                 known = len(self._held.pop(slot)) // TOKEN
                 seats[row] = Seat(slot, min(known, len(ids) // TOKEN - 1), row)
-        taken = {seat.slot for seat in seats.values()}
+        taken = {*busy, *(seat.slot for seat in seats.values())}
         unused = [slot for slot in range(self._slots) if slot not in taken and slot not in self._held]
         free = iter([*unused, *self._held])
         for row, ids in enumerate(prompts):
@@ -74,9 +75,9 @@ class KeptSlots:
                 seats[row] = Seat(slot, 0, first[ids])
         return [seats[row] for row in range(len(prompts))]
 
-    def keep(self, slot: int, ids: Sequence[int]) -> None:
-        """Note the tokens that a claimed slot now holds."""
-        self._held[slot] = pack_tokens(ids)
+    def keep(self, slot: int, tokens: bytes) -> None:
+        """Note the tokens, packed, that a claimed slot now holds."""
+        self._held[slot] = tokens
 
     def forget(self) -> None:
         """Note that no slot holds anything of use."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, cast, runtime_checkable
 import gymnasium as gym
 
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.integrations.engine import Engine, Generated
+from envtune_gym.integrations.engine import Continuation, Engine, Generated
 from envtune_gym.integrations.tokens import ChatTemplate, Conversation, Message, ToolRole
 
 __all__ = [
@@ -215,6 +215,12 @@ class Rollout:
         """
         self._carry_on(lambda: self._advance(reply))
 
+    def go_on(self, reply: Generated) -> Continuation | None:
+        """Advance, and return what is to be replied to next, if that is known already."""
+        self.advance(reply)
+        is_known = not self.over and self._sent is None
+        return Continuation(self.conversation.ids, self.limit) if is_known else None
+
     def receive(self) -> None:
         """Go on with what an environment that works elsewhere was told to do; nothing is to be done for others."""
         if self._sent is not None:
@@ -382,18 +388,18 @@ def play(rollouts: Sequence[Rollout], engine: Engine) -> None:
     for rollout, first in late:
         rollout.start_like(first)
     while waiting := [rollout for rollout in rollouts if not rollout.over]:
-        ahead: set[int] = set()
+        taken: dict[int, Generated] = {}
 
         def advance(
-            place: int, reply: Generated, waiting: Sequence[Rollout] = waiting, ahead: set[int] = ahead
-        ) -> None:
-            ahead.add(place)
-            waiting[place].advance(reply)
+            place: int, reply: Generated, waiting: Sequence[Rollout] = waiting, taken: dict[int, Generated] = taken
+        ) -> Continuation | None:
+            taken[place] = reply
+            return waiting[place].go_on(reply)
 
         prompts = [rollout.conversation.ids for rollout in waiting]
         replies = engine.generate(prompts, [rollout.limit for rollout in waiting], advance)
         for place, reply in enumerate(replies):
-            if place not in ahead:
+            if taken.get(place) is not reply:
                 waiting[place].advance(reply)
         for rollout in waiting:
             rollout.receive()

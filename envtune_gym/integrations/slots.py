@@ -98,26 +98,31 @@ class Slots:
         """Let the next step be the first since the latest look."""
         self._column.zero_()
 
-    def seat(self, slots: Sequence[int], lengths: Sequence[int]) -> None:
-        """Give the first places to rows that have been read, each alone; the others have none.
+    def seat(
+        self,
+        slots: Sequence[int],
+        tokens: Sequence[int],
+        lengths: Sequence[int],
+        prefixes: Sequence[Prefix | None],
+        size: int,
+    ) -> None:
+        """Give the first places to rows that have been read; the others have none.
 
         Args:
             slots: The slot of each row.
-            lengths: How many tokens it holds.
-        """
-        empty = self.rows - len(slots)
-        device = self.index.device
-        self.positions.copy_(torch.tensor([*(length - 1 for length in lengths), *[0] * empty], device=device))
-        self.index.copy_(torch.tensor([*slots, *[self.rows] * empty], device=device))
-        self.share([], 0)
-
-    def share(self, prefixes: Sequence[Prefix | None], size: int) -> None:
-        """Say what the rows at the first places read together with their neighbours; the others read alone.
-
-        Args:
-            prefixes: What the row at each place has in common with others; those with the same stand side by side.
+            tokens: What has been drawn for it last, and not been read.
+            lengths: How many tokens have been read.
+            prefixes: What it reads together with its neighbours; rows with the same prefix stand side by side.
             size: How many places are decoded. Where they have more prefixes than `most_prefixes`, the last are left.
         """
+        empty = [0] * (self.rows - len(slots))
+        seated = [[*slots, *(self.rows for _ in empty)], [*tokens, *empty], [*lengths, *empty]]
+        for state, values in zip((self.index, self.tokens, self.positions), torch.tensor(seated), strict=True):
+            state.copy_(values)
+        self._share(prefixes, size)
+        self.rewind()
+
+    def _share(self, prefixes: Sequence[Prefix | None], size: int) -> None:
         runs = [(prefix or Prefix(0, 0), len(list(places))) for prefix, places in groupby(prefixes)]
         runs = runs[: most_prefixes(size)]
         ends = list(accumulate((rows for _, rows in runs), initial=0))
@@ -161,21 +166,6 @@ class Slots:
         drawn, logprobs, finite = (taken[:steps].T.tolist() for taken in (self._drawn, self._logprobs, self._finite))
         self.rewind()
         return drawn, logprobs, finite
-
-    def move_together(self, places: Sequence[int], prefixes: Sequence[Prefix | None], size: int) -> None:
-        """Let the rows at some places stand at the first ones, in this order, and all others behind them.
-
-        Args:
-            places: Where they stand.
-            prefixes: As in `share`, in the new order.
-            size: Likewise.
-        """
-        chosen = set(places)
-        order = [*places, *(place for place in range(self.rows) if place not in chosen)]
-        moved = torch.tensor(order, device=self.index.device)
-        for state in (self.tokens, self.positions, self.index):
-            state.copy_(state[moved])
-        self.share(prefixes, size)
 
     def grow(self, length: int) -> None:
         """Make room for more tokens in each slot; what has been read stays, all else that knew the tensors is void."""

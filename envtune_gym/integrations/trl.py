@@ -150,7 +150,11 @@ class EpisodePlayer:
 
 
 class _Timed:
-    """An engine with a clock."""
+    """An engine with a clock.
+
+    Attributes:
+        seconds: How long it has sampled, less what its device has stood still for what was done with replies.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -160,10 +164,14 @@ class _Timed:
         self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
     ) -> list[Generated]:
         """Sample replies (see `Engine.generate`)."""
-        began = time.monotonic()
+        began, idle = time.monotonic(), self._idle_seconds
         replies = self._engine.generate(prompts, limits, on_reply)
-        self.seconds += time.monotonic() - began
+        self.seconds += time.monotonic() - began - (self._idle_seconds - idle)
         return replies
+
+    @property
+    def _idle_seconds(self) -> float:
+        return getattr(self._engine, "idle_seconds", 0.0)
 
 
 def _costs(rollouts: Sequence[Rollout], generation: float, total: float) -> dict[str, float]:

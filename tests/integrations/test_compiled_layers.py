@@ -59,7 +59,7 @@ def decode(model, layers, sizes, length=256):
         said.append(output.last_hidden_state)
 
     for size in sizes:
-        slots.seat(list(range(size)), [3 + row for row in range(size)])
+        slots.seat(list(range(size)), [0] * size, [2 + row for row in range(size)], [], size)
         with torch.no_grad():
             step() if layers is None else layers.run(step)
     return said, [one.clone() for one in (*slots.keys, *slots.values)]

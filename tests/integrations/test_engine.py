@@ -191,7 +191,6 @@ def test_replies_are_passed_on_while_others_go_on(model):
     model.get_decoder().register_forward_pre_hook(lambda *_: decoding.append(len(seen)))
     limits = [2, 40, 1, 60]
     replies = engine.generate([[5, 6], [7], [8, 9], [10]], limits, lambda row, reply: seen.append((row, reply)))
-    assert [row for row, _ in seen[:2]] in ([0, 2], [2, 0])
-    assert len({row for row, _ in seen}) == len(seen) < len(limits)
+    assert [row for row, _ in seen] in ([0, 2, 1, 3], [2, 0, 1, 3])
     assert all(reply is replies[row] for row, reply in seen)
     assert decoding[-1] >= 2  # steps began after the first had been passed on

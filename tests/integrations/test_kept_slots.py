@@ -252,8 +252,8 @@ def test_a_call_that_was_broken_off_leaves_nothing_that_others_would_trust(model
 def test_slots_are_shared_out_once_each_the_fullest_fitting_one_first():
     kept = KeptSlots(4)
     assert [seat.slot for seat in claim(kept, [[1, 2], [1, 2, 3]])] == [0, 1]
-    kept.keep(0, [1, 2])
-    kept.keep(1, [1, 2, 3])
+    kept.keep(0, pack_tokens([1, 2]))
+    kept.keep(1, pack_tokens([1, 2, 3]))
     longest, new, other = claim(kept, [[1, 2, 3, 4], [5], [1, 2, 9]])
     assert (longest.slot, longest.known) == (1, 3)
     assert (other.slot, other.known) == (0, 2)
@@ -263,8 +263,8 @@ def test_slots_are_shared_out_once_each_the_fullest_fitting_one_first():
 def test_slots_that_were_not_used_for_longest_are_given_away_first():
     kept = KeptSlots(2)
     for slot, seat in enumerate(claim(kept, [[1], [2]])):
-        kept.keep(seat.slot, [slot + 1])
-    kept.keep(claim(kept, [[1, 1]])[0].slot, [1, 1])
+        kept.keep(seat.slot, pack_tokens([slot + 1]))
+    kept.keep(claim(kept, [[1, 1]])[0].slot, pack_tokens([1, 1]))
     assert claim(kept, [[3]])[0].slot == 1
     assert claim(kept, [[1, 1, 1]])[0].known == 2
 

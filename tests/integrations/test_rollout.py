@@ -214,6 +214,63 @@ def test_an_engine_that_passes_replies_on_changes_nothing(tokenizer, make_env):
     assert [record.success for record, _ in ends[0]] == [True, False, True]
 
 
+class GoingOn(Script):
+    """Goes on within a call, but leaves each third reply, which it has passed on, and each fifth, which it has not."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.calls = self.count = 0
+
+    def generate(self, prompts, limits, on_reply=None):
+        self.calls += 1
+        replies = super().generate(prompts, limits)
+        waiting = list(range(len(prompts)))
+        while waiting:
+            self.count += 1
+            place = waiting.pop(0)
+            following = on_reply(place, replies[place]) if self.count % 5 else None
+            if following is not None and self.count % 3:
+                assert following.limit > 0
+                (replies[place],) = super().generate([following.prompt], [following.limit])
+                waiting.append(place)
+        return replies
+
+
+class Elsewhere(gym.Wrapper):
+    """An environment that works when it is asked for the outcome."""
+
+    def reset_async(self, **options):
+        self.options = options
+
+    def reset_wait(self):
+        return self.env.reset(**self.options)
+
+    def step_async(self, action):
+        self.action = action
+
+    def step_wait(self):
+        return self.env.step(self.action)
+
+
+@pytest.mark.parametrize("place", [lambda env: env, Elsewhere])
+def test_an_engine_that_goes_on_within_a_call_changes_nothing(tokenizer, make_env, place):
+    config = RolloutConfig(max_prompt_tokens=16_000, max_completion_tokens=10_000)
+    scripts = [
+        [call("create_ticket", title=f"T{number}")] * (number % 3 + 1) + list(SOLUTION[number % 2 :])
+        for number in range(7)
+    ]
+    ends = []
+    for engine in (Script(tokenizer, *scripts), GoingOn(tokenizer, *scripts)):
+        rollouts = [
+            Rollout(place(make_env()), ChatTemplate(tokenizer), config, EpisodeRequest(0, "ticket")) for _ in scripts
+        ]
+        play(rollouts, engine)
+        ends.append([(rollout.record, rollout.conversation.ids) for rollout in rollouts])
+    assert ends[0] == ends[1]
+    assert all(record.num_steps > 3 for record, _ in ends[0])
+    assert (engine.calls < max(record.num_steps for record, _ in ends[0])) == (place is not Elsewhere)
+
+
 class Counted(gym.Wrapper):
     """Counts its resets in a list that many share; fails at one of them, if it is told to."""
 

@@ -86,8 +86,7 @@ def test_what_rows_share_is_read_together_by_the_kernel_and_by_the_mask(slots, m
     query = torch.randn(size, HEADS * COPIES, 1, WIDTH)
 
     def said(sharing):
-        slots.seat(order, lengths)
-        slots.share(sharing, size)
+        slots.seat(order, [0] * len(order), [length - 1 for length in lengths], sharing, size)
         return DecodeView(slots, size, LENGTH).attend(query, slots.keys[0], slots.values[0], None)[: len(order)]
 
     alone, together = said([]), said(prefixes)
@@ -101,20 +100,18 @@ def test_what_rows_share_is_read_together_by_the_kernel_and_by_the_mask(slots, m
     assert changed.tolist() == [True] * 3 + [False] * 4
 
 
-def test_rows_move_with_what_they_share(slots):
+def test_rows_are_read_from_where_they_have_not_been_read_together(slots):
     shared = Prefix(4, 10)
-    slots.seat([4, 5, 6, 7], [20, 21, 22, 23])
-    slots.share([shared, shared, None, None], 8)
-    slots.move_together([1, 3], [shared, None], 8)
-    assert slots.filled[:2].tolist() == [11, 23]
-    assert slots.begins[:2].tolist() == [5 * LENGTH + 10, 7 * LENGTH]
-    assert slots.prefix_ends[:3].tolist() == [0, COPIES, 2 * COPIES]
+    slots.seat([5, 4, 7], [3, 3, 3], [20, 21, 22], [shared, shared, None], 8)
+    assert slots.filled[:3].tolist() == [11, 12, 23]
+    assert slots.begins[:3].tolist() == [5 * LENGTH + 10, 4 * LENGTH + 10, 7 * LENGTH]
+    assert slots.prefix_ends[:3].tolist() == [0, 2 * COPIES, 3 * COPIES]
     assert slots.prefix_filled[:2].tolist() == [10, 0]
+    assert slots.index[3:].tolist() == [ROWS] * (ROWS - 3)
 
 
 def test_more_prefixes_than_there_is_room_for_are_read_apart(slots):
     most = most_prefixes(8)
-    slots.seat(list(range(8)), [30] * 8)
-    slots.share([Prefix(row - row % 2, 10) for row in range(8)], 8)
+    slots.seat(list(range(8)), [0] * 8, [29] * 8, [Prefix(row - row % 2, 10) for row in range(8)], 8)
     assert slots.shared[:8].tolist() == [10] * 2 * most + [0] * (8 - 2 * most)
     assert slots.filled[:8].tolist() == [20] * 2 * most + [30] * (8 - 2 * most)
