@@ -15,9 +15,9 @@ holds the command that starts one.
 The exit code is 1 if a bar is missed or an engine fails.
 
 With `--check` nothing is timed. `graph` and `static`, or what `--engines` says of those that notice changed weights,
-play growing conversations, some of which end, in changing order, with the weights changed before the last turn; the
-log-probabilities of their tokens must be as near to those of a plain forward pass in full precision as those of a plain
-forward pass in the engine's precision are.
+play growing conversations, some of which end, in changing order, with the weights changed before the last turn; half of
+the replies are gone on from within the call, by engines that do so. The log-probabilities of all tokens must be as near
+to those of a plain forward pass in full precision as those of a plain forward pass in the engine's precision are.
 
 Examples:
   python benchmarks/generation_speed.py --bf16 --out runs/speed
@@ -49,7 +49,7 @@ from profiling import finish
 from speed_report import Columns, device_name, report
 
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.integrations.engine import Engine, TransformersEngine
+from envtune_gym.integrations.engine import Continuation, Engine, Generated, TransformersEngine
 from envtune_gym.integrations.graph_engine import GraphEngine
 from envtune_gym.integrations.models import SMOLLM2, load_model
 from envtune_gym.integrations.static_engine import StaticCacheEngine
@@ -149,18 +149,15 @@ def converse(run: Run, prompts: list[list[int]], args: argparse.Namespace, vocab
     for _ in range(args.turns):
         replies = run(prompts)
         drawn += sum(map(len, replies))
-        prompts = grown(prompts, replies, args.added, rng, vocabulary)
+        prompts = [
+            grown(prompt, reply, args.added, rng, vocabulary) for prompt, reply in zip(prompts, replies, strict=True)
+        ]
     return drawn
 
 
-def grown(
-    prompts: list[list[int]], replies: list[list[int]], added: int, rng: random.Random, vocabulary: int
-) -> list[list[int]]:
-    """Return conversations with their replies and what an environment might have said to them."""
-    return [
-        [*prompt, *reply, *(rng.randrange(FIRST_TOKEN, vocabulary) for _ in range(added))]
-        for prompt, reply in zip(prompts, replies, strict=True)
-    ]
+def grown(prompt: list[int], reply: list[int], added: int, rng: random.Random, vocabulary: int) -> list[int]:
+    """Return a conversation with a reply and what an environment might have said to it."""
+    return [*prompt, *reply, *(rng.randrange(FIRST_TOKEN, vocabulary) for _ in range(added))]
 
 
 def makers(args: argparse.Namespace, model: Any, batch: int) -> dict[str, Callable[[], Run]]:
@@ -318,6 +315,28 @@ def log_probabilities(model: Any, prompt: list[int], reply: list[int]) -> torch.
     return logits.log_softmax(-1).gather(1, torch.tensor(reply, device=model.device)[:, None])[:, 0].cpu()
 
 
+def conversed(
+    engine: Engine, prompts: list[list[int]], args: argparse.Namespace, rng: random.Random, vocabulary: int
+) -> list[tuple[list[int], Generated]]:
+    """Let an engine reply to prompts, and to half of what they grow into at once.
+
+    Returns:
+        Prompts and the replies to them, the latest of each conversation in the last places.
+    """
+    latest = list(prompts)
+    passed: list[tuple[list[int], Generated]] = []
+
+    def on_reply(place: int, reply: Generated) -> Continuation | None:
+        if rng.random() < 0.5:
+            return None
+        passed.append((latest[place], reply))
+        latest[place] = grown(latest[place], reply.ids, args.added, rng, vocabulary)
+        return Continuation(latest[place], rng.randint(1, args.new_tokens))
+
+    replies = engine.generate(prompts, [rng.randint(1, args.new_tokens) for _ in prompts], on_reply)
+    return [*passed, *zip(latest, replies, strict=True)]
+
+
 def check(args: argparse.Namespace, model: Any, name: str) -> bool:
     """Hold an engine against plain forward passes over growing conversations.
 
@@ -344,10 +363,9 @@ def check(args: argparse.Namespace, model: Any, name: str) -> bool:
             for parameter in model.parameters():
                 parameter.data.mul_(1.02)  # the way of writing that leaves no trace on the parameter
         plain_model = copy.deepcopy(model).to(dtype)
-        limits = [rng.randint(1, args.new_tokens) for _ in prompts]
-        replies = engine.generate(prompts, limits)
+        replied = conversed(engine, prompts, args, rng, model.config.vocab_size)
         engine_off, plain_off = [], []
-        for prompt, reply in zip(prompts, replies, strict=True):
+        for prompt, reply in replied:
             exact = log_probabilities(model, prompt, reply.ids)
             engine_off.append((torch.tensor(reply.logprobs) - exact).abs())
             plain_off.append((log_probabilities(plain_model, prompt, reply.ids) - exact).abs())
@@ -355,10 +373,14 @@ def check(args: argparse.Namespace, model: Any, name: str) -> bool:
         within = bool(mine.mean() < 1.5 * plain.mean() + 1e-4) and bool(mine.max() < 2 * plain.max() + 1e-2)
         wrong |= not within
         print(
-            f"{name}, turn {turn + 1}, {len(prompts)} rows: off by {mine.mean():.5f} on average, {mine.max():.4f} at "
-            f"most; plain forward pass {plain.mean():.5f}, {plain.max():.4f}: {'good' if within else 'WRONG'}"
+            f"{name}, turn {turn + 1}, {len(prompts)} rows, {len(replied)} replies: off by {mine.mean():.5f} on "
+            f"average, {mine.max():.4f} at most; plain forward pass {plain.mean():.5f}, {plain.max():.4f}: "
+            f"{'good' if within else 'WRONG'}"
         )
-        prompts = grown(prompts, [reply.ids for reply in replies], args.added, rng, model.config.vocab_size)
+        prompts = [
+            grown(prompt, reply.ids, args.added, rng, model.config.vocab_size)
+            for prompt, reply in replied[-len(prompts) :]
+        ]
         rng.shuffle(prompts)
         prompts = prompts[: -max(1, len(prompts) // 8)] or prompts
     return not wrong

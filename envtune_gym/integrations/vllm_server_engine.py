@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,31 +98,50 @@ class VllmServerEngine:
     def generate(
         self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
     ) -> list[Generated]:
-        """Sample one reply to each prompt (see `Engine.generate`); draws in vLLM, seeded from torch's generator."""
-        longest = max((len(prompt) + limit for prompt, limit in zip(prompts, limits, strict=True)), default=0)
+        """Sample one reply to each prompt (see `Engine.generate`); draws in vLLM, seeded from torch's generator.
+
+        Conversations go on within the call, each as soon as it can.
+        """
+        for prompt, limit in zip(prompts, limits, strict=True):
+            self._check_length(prompt, limit)
+        self._hand_over_weights()
+        seeds = torch.randint(2**31, (len(prompts),)).tolist()
+        replies = [Generated() for _ in prompts]
+        asked: dict[Future[Generated], int] = {}
+        with ThreadPoolExecutor(self._batch_size) as pool:
+
+            def ask_for(row: int, prompt: Sequence[int], limit: int) -> None:
+                asked[pool.submit(self._sample, prompt, limit, seeds[row], self._temperature)] = row
+
+            try:
+                for row, (prompt, limit) in enumerate(zip(prompts, limits, strict=True)):
+                    ask_for(row, prompt, limit)
+                while asked:
+                    for done in wait(asked, return_when=FIRST_COMPLETED).done:
+                        row = asked.pop(done)
+                        replies[row] = done.result()
+                        following = None if on_reply is None else on_reply(row, replies[row])
+                        if following is not None:
+                            self._check_length(*following)
+                            seeds[row] = (seeds[row] + 1) % 2**31  # what is drawn hangs on no order of the answers
+                            ask_for(row, *following)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # what is not under way is of no use
+                raise
+        return replies
+
+    def _check_length(self, prompt: Sequence[int], limit: int) -> None:
+        """Refuse what is too long for the server.
+
+        Raises:
+            ConfigurationError: With what to do.
+        """
+        longest = len(prompt) + limit
         if longest > self._longest:
             raise ConfigurationError(
                 f"a prompt and its reply may take {longest} tokens, and the vLLM server at {self._server.url} takes "
                 f"{self._longest}; start it with --max-model-len {longest}, or lower the limits"
             )
-        self._hand_over_weights()
-        seeds = torch.randint(2**31, (len(prompts),)).tolist()
-        replies = [Generated() for _ in prompts]
-        with ThreadPoolExecutor(self._batch_size) as pool:
-            asked = {
-                pool.submit(self._sample, prompts[row], limits[row], seeds[row], self._temperature): row
-                for row in range(len(prompts))
-            }
-            try:
-                for done in as_completed(asked):
-                    row = asked[done]
-                    replies[row] = done.result()
-                    if on_reply is not None:
-                        on_reply(row, replies[row])
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # what is not under way is of no use
-                raise
-        return replies
 
     def _hand_over_weights(self) -> None:
         """Have the server load the model's weights if they have changed."""

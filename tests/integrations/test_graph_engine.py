@@ -10,52 +10,7 @@ import torch
 from envtune_gym.integrations.engine import Continuation, TransformersEngine
 from envtune_gym.integrations.graph_engine import GraphEngine
 
-VOCABULARY = 200
-
-
-class Conversations:
-    """Conversations that go on with tokens of a test's choice, in the calls that reply to them or in later ones."""
-
-    def __init__(self, prompts, turns, seed, most=25):
-        rng = random.Random(seed)
-        self.limits = [[rng.randint(1, most) for _ in range(number)] for number in turns]
-        self.added = [[some(rng, rng.randint(1, most)) for _ in range(number)] for number in turns]
-        self.prompts = [list(prompt) for prompt in prompts]
-        self.replies = [[] for _ in prompts]
-
-    def take(self, row, reply):
-        """Take a reply; return what the conversation goes on with, if it does."""
-        self.replies[row].append(reply)
-        turn = len(self.replies[row])
-        if not self.goes_on(row):
-            return None
-        self.prompts[row] = [*self.prompts[row], *reply.ids, *self.added[row][turn]]
-        return Continuation(self.prompts[row], self.limits[row][turn])
-
-    def goes_on(self, row):
-        return len(self.replies[row]) < len(self.limits[row]) and not self.replies[row][-1].error
-
-    def play(self, engine):
-        """Play all to their ends, and return the tokens of the replies."""
-        waiting = list(range(len(self.prompts)))
-        while waiting:
-            seen = {}
-
-            def on_reply(place, reply, waiting=waiting, seen=seen):
-                seen[place] = reply
-                return self.take(waiting[place], reply)
-
-            prompts = [self.prompts[row] for row in waiting]
-            limits = [self.limits[row][len(self.replies[row])] for row in waiting]
-            for place, reply in enumerate(engine.generate(prompts, limits, on_reply)):
-                if seen.get(place) is not reply:
-                    self.take(waiting[place], reply)
-            waiting = [row for row in waiting if self.goes_on(row)]
-        return [[reply.ids for reply in replies] for replies in self.replies]
-
-
-def some(rng, number):
-    return [rng.randrange(5, VOCABULARY) for _ in range(number)]
+from .conversations import Conversations, some
 
 
 def groups(rng, number, size):
@@ -80,16 +35,9 @@ def test_conversations_that_do_not_wait_for_each_other_get_the_replies_that_they
 
 
 def test_one_call_is_enough_for_whole_conversations(model):
-    prompts = groups(random.Random(1), 2, 4)
-    calls = []
-
-    class Counted(GraphEngine):
-        def generate(self, *arguments):
-            calls.append(len(arguments[0]))
-            return super().generate(*arguments)
-
-    Conversations(prompts, [5] * 8, 1).play(Counted(model, {2}, 0.0, 8))
-    assert calls == [8]
+    conversations = Conversations(groups(random.Random(1), 2, 4), [5] * 8, 1)
+    conversations.play(GraphEngine(model, {2}, 0.0, 8))
+    assert conversations.calls == 1
 
 
 def test_steps_are_for_as_many_rows_as_go_on(model):

@@ -11,11 +11,12 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from envtune_gym.errors import ConfigurationError, ServerError
 from envtune_gym.integrations import vllm_server
-from envtune_gym.integrations.engine import TransformersEngine
+from envtune_gym.integrations.engine import Continuation, TransformersEngine
 from envtune_gym.integrations.engines import engine_maker
 from envtune_gym.integrations.vllm_server import VllmServer
 from envtune_gym.integrations.vllm_server_engine import VllmServerEngine
 
+from .conversations import Conversations
 from .helpers import tiny_model
 from .test_engine import PROMPTS, teacher_forced
 from .vllm_stand_in import place, stand_in
@@ -92,6 +93,26 @@ def test_replies_are_passed_on_once_each(make):
     seen = {}
     replies = make().generate(PROMPTS, [4] * 4, lambda row, reply: seen.setdefault(row, []).append(reply))
     assert {row: reply for row, (reply,) in seen.items()} == dict(enumerate(replies))
+
+
+def test_conversations_go_on_within_a_call_and_get_the_same_replies(make, server, model):
+    turns = [1, 4, 2, 5]
+    expected = Conversations(PROMPTS, turns, 0).play(TransformersEngine(model, {2}, 0.0))
+    engine = make(temperature=0.0, batch_size=2)
+    asked = len(server.prompts)
+    conversations = Conversations(PROMPTS, turns, 0)
+    assert conversations.play(engine) == expected
+    assert (conversations.calls, len(server.prompts) - asked) == (1, sum(turns))
+    assert server.most_open <= 2
+
+
+def test_a_seed_gives_the_same_replies_to_conversations_that_go_on(make):
+    replies = []
+    engine = make()
+    for _ in range(2):
+        torch.manual_seed(3)
+        replies.append(Conversations([[7, 8, 9]] * 6, [4] * 6, 1).play(engine))
+    assert replies[0] == replies[1]
 
 
 def test_no_prompts_are_no_requests(make, server):
@@ -229,6 +250,8 @@ def test_what_is_longer_than_the_server_takes_is_refused_with_the_option_to_set(
     engine = make()
     with pytest.raises(ConfigurationError, match="takes 40; start it with --max-model-len 41"):
         engine.generate([[5], [6] * 31], [10, 10])
+    with pytest.raises(ConfigurationError, match="takes 40; start it with --max-model-len 43"):
+        engine.generate([[5]], [10], lambda *_: Continuation([5] * 33, 10))
 
 
 @pytest.mark.parametrize("fault", [None, 503])
