@@ -34,7 +34,7 @@ from envtune_gym.integrations.engines import EngineName, engine_maker
 from envtune_gym.integrations.models import is_hub_id, load_model
 from envtune_gym.integrations.rollout import EpisodeRequest, RolloutConfig, RolloutRecord
 from envtune_gym.integrations.trl import EpisodePlayer, environment_reward, episode_rows, make_rollout_func
-from envtune_gym.training.collection import old_objects_left_alone
+from envtune_gym.training.collection import AfterFirstUpdate, old_objects_left_alone
 from envtune_gym.training.environment import make_env
 from envtune_gym.training.evaluation import (
     EVALUATION_STEPS_PER_TURN,
@@ -204,7 +204,8 @@ def train(
         f"in an update; lower micro_batch (now {settings.micro_batch}) and pass_tokens (now {settings.pass_tokens}), "
         "set gradient_checkpointing, or shorten the episodes (max_completion_tokens)"
     )
-    with _explained(settings, remedy), old_objects_left_alone():
+    with _explained(settings, remedy), old_objects_left_alone() as leave_alone:
+        trainer.add_callback(AfterFirstUpdate(leave_alone))
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
 
     # What has become of it: held-out tasks, hints off and on, in all processes together.
