@@ -58,15 +58,32 @@ class VllmEngine:
         self._end_ids = sorted(set(end_ids))
         self._temperature = temperature
         self._mark: list[float] | None = None
-        self._llm = _start(model, batch_size, dtype or model.dtype)
+        with self._own_precision():
+            self._llm = _start(model, batch_size, dtype or model.dtype)
 
     def generate(
         self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
     ) -> list[Generated]:
         """Sample one reply to each prompt (see `Engine.generate`); draws from vLLM's generator, seeded from torch's."""
+        with self._own_precision():
+            self._hand_over_weights()
+            outputs = self._llm.generate(*self._requests(prompts, limits), use_tqdm=False)
+        return [_reply(output.outputs[0]) for output in outputs]
+
+    def _own_precision(self) -> torch.autocast:
+        """Switch autocast off, in which a trainer samples.
+
+        vLLM begins with a table of rotations, the product of positions and frequencies: in half precision positions
+        from some hundreds on are no longer told apart, and the model writes, but not what it has learnt.
+        """
+        return torch.autocast(self._model.device.type, enabled=False)
+
+    def _requests(
+        self, prompts: Sequence[Sequence[int]], limits: Sequence[int]
+    ) -> tuple[list[dict[str, list[int]]], list[Any]]:
+        """Return what vLLM is asked for, and how it is to sample each reply."""
         from vllm import SamplingParams
 
-        self._hand_over_weights()
         parameters = [
             SamplingParams(
                 temperature=self._temperature,
@@ -78,8 +95,7 @@ class VllmEngine:
             )
             for limit in limits
         ]
-        inputs = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
-        return [_reply(out.outputs[0]) for out in self._llm.generate(inputs, parameters, use_tqdm=False)]
+        return [{"prompt_token_ids": list(prompt)} for prompt in prompts], parameters
 
     def _hand_over_weights(self) -> None:
         """Load the model's weights if they have changed; what is cached for the old ones goes."""
