@@ -57,7 +57,7 @@ OUT = Path("runs/demo")
 WARM = str(OUT / "warm")
 TINY_START = Args(out=WARM, steps=95, batch=8, micro_batch=8, learning_rate=3e-3, mistakes=0.0)
 """How the tiny model is warmed up: until it solves some tasks, but not most."""
-SMALL_START = Args(out=WARM, steps=25, mistakes=0.0, bf16=True)
+SMALL_START = Args(out=WARM, steps=10, mistakes=0.0, bf16=True)
 """Likewise the bundled model, on a GPU."""
 FIRST = 4_000
 """Tasks of a split among which those of the family are looked for; it is about a fifth."""
