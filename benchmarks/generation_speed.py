@@ -16,8 +16,9 @@ The exit code is 1 if a bar is missed or an engine fails.
 
 With `--check` nothing is timed. `graph` and `static`, or what `--engines` says of those that notice changed weights,
 play growing conversations, some of which end, in changing order, with the weights changed before the last turn; half of
-the replies are gone on from within the call, by engines that do so. The log-probabilities of all tokens must be as near
-to those of a plain forward pass in full precision as those of a plain forward pass in the engine's precision are.
+the replies are gone on from within the call, by engines that do so. Engines are made and sample under a trainer's
+autocast. The log-probabilities of all tokens must be as near to those of a plain forward pass in full precision as
+those of a plain forward pass in the engine's precision are.
 
 Examples:
   python benchmarks/generation_speed.py --bf16 --out runs/speed
@@ -33,7 +34,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import copy
 import gc
 import random
 import sys
@@ -45,23 +45,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from generation_check import check
+from generation_engines import engine_makers, grown, load_unending, lowered, make_prompts
 from profiling import finish
 from speed_report import Columns, device_name, report
 
 from envtune_gym.errors import ConfigurationError
-from envtune_gym.integrations.engine import Continuation, Engine, Generated, TransformersEngine
-from envtune_gym.integrations.graph_engine import GraphEngine
-from envtune_gym.integrations.models import SMOLLM2, load_model
-from envtune_gym.integrations.static_engine import StaticCacheEngine
-from envtune_gym.integrations.vllm_engine import VllmEngine
-from envtune_gym.integrations.vllm_server import VllmServer
-from envtune_gym.integrations.vllm_server_engine import VllmServerEngine
+from envtune_gym.integrations.engine import Engine
+from envtune_gym.integrations.models import SMOLLM2
 
 Run = Callable[[list[list[int]]], list[list[int]]]
 """Draws a reply to each prompt."""
-
-NO_END: frozenset[int] = frozenset()  # no token ends a reply: every engine draws the same number
-FIRST_TOKEN = 100  # what is below may be special
 
 ENGINES = ("generate", "generate-static", "transformers", "static", "graph", "graph-forgetful", "vllm", "vllm-server")
 """In the order in which they are measured; the first is what the others are compared with."""
@@ -119,29 +113,6 @@ def with_engine(engine: Any, new_tokens: int, *, forgetful: bool = False) -> Run
     return run
 
 
-def load_unending(name: str) -> Any:
-    """Load a model for which no token ends a reply."""
-    model, _ = load_model(name)
-    model.config.eos_token_id = model.generation_config.eos_token_id = None
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-
-
-def make_prompts(args: argparse.Namespace, vocabulary: int, run: int = 0) -> list[list[int]]:
-    """Return prompts of random tokens: groups of equal ones, of lengths between the two bounds.
-
-    Args:
-        args: The arguments of the command line.
-        vocabulary: Number of tokens.
-        run: Prompts of other runs have the same lengths, and other tokens.
-    """
-    lengths, tokens = random.Random(args.seed), random.Random(f"{args.seed} {run}")
-    prompts: list[list[int]] = []
-    for _ in range(args.prompts // args.group):
-        length = lengths.randint(args.shortest, args.longest)
-        prompts += [[tokens.randrange(FIRST_TOKEN, vocabulary) for _ in range(length)]] * args.group
-    return prompts
-
-
 def converse(run: Run, prompts: list[list[int]], args: argparse.Namespace, vocabulary: int) -> int:
     """Let conversations grow by some turns; return the number of tokens drawn."""
     rng = random.Random(args.seed)
@@ -153,11 +124,6 @@ def converse(run: Run, prompts: list[list[int]], args: argparse.Namespace, vocab
             grown(prompt, reply, args.added, rng, vocabulary) for prompt, reply in zip(prompts, replies, strict=True)
         ]
     return drawn
-
-
-def grown(prompt: list[int], reply: list[int], added: int, rng: random.Random, vocabulary: int) -> list[int]:
-    """Return a conversation with a reply and what an environment might have said to it."""
-    return [*prompt, *reply, *(rng.randrange(FIRST_TOKEN, vocabulary) for _ in range(added))]
 
 
 def makers(args: argparse.Namespace, model: Any, batch: int) -> dict[str, Callable[[], Run]]:
@@ -185,34 +151,6 @@ def makers(args: argparse.Namespace, model: Any, batch: int) -> dict[str, Callab
 
 def _made(make: Callable[[], Engine], new_tokens: int) -> Run:
     return with_engine(make(), new_tokens)
-
-
-def engine_makers(args: argparse.Namespace, model: Any, batch: int) -> dict[str, Callable[[], Engine]]:
-    """Return what makes each engine of this package, which draws until nothing ends, by its name."""
-    dtype = torch.bfloat16 if args.bf16 else model.dtype
-    return {
-        "transformers": lambda: TransformersEngine(lowered(args, model), NO_END, 1.0, batch),
-        "static": lambda: StaticCacheEngine(model, NO_END, 1.0, batch, dtype),
-        "graph": lambda: GraphEngine(model, NO_END, 1.0, batch, dtype),
-        "vllm": lambda: VllmEngine(model, NO_END, 1.0, batch, dtype),
-        "vllm-server": lambda: VllmServerEngine(model, server_place(args), NO_END, 1.0, batch, dtype),
-    }
-
-
-def lowered(args: argparse.Namespace, model: Any) -> Any:
-    """Return the model in the precision of the command line; a copy, if that is not its own."""
-    return copy.deepcopy(model).to(torch.bfloat16) if args.bf16 else model
-
-
-def server_place(args: argparse.Namespace) -> VllmServer:
-    """Return where the command line says that a server is.
-
-    Raises:
-        ConfigurationError: If it does not say it.
-    """
-    if not args.vllm_server or not args.vllm_weights:
-        raise ConfigurationError("the engine 'vllm-server' needs --vllm-server URL and --vllm-weights DIR")
-    return VllmServer(args.vllm_server, args.vllm_weights)
 
 
 def measure(make: Callable[[], Run], args: argparse.Namespace, vocabulary: int) -> dict[str, float]:
@@ -305,85 +243,6 @@ def bar(text: str) -> tuple[str, float]:
     if name not in ENGINES:
         raise ValueError(name)
     return name, float(times)
-
-
-def log_probabilities(model: Any, prompt: list[int], reply: list[int]) -> torch.Tensor:
-    """Return those of a reply's tokens, by a plain forward pass over all."""
-    ids = torch.tensor([prompt + reply], device=model.device)
-    with torch.no_grad():
-        logits = model(input_ids=ids, logits_to_keep=len(reply) + 1).logits[0, :-1].float()
-    return logits.log_softmax(-1).gather(1, torch.tensor(reply, device=model.device)[:, None])[:, 0].cpu()
-
-
-def conversed(
-    engine: Engine, prompts: list[list[int]], args: argparse.Namespace, rng: random.Random, vocabulary: int
-) -> list[tuple[list[int], Generated]]:
-    """Let an engine reply to prompts, and to half of what they grow into at once.
-
-    Returns:
-        Prompts and the replies to them, the latest of each conversation in the last places.
-    """
-    latest = list(prompts)
-    passed: list[tuple[list[int], Generated]] = []
-
-    def on_reply(place: int, reply: Generated) -> Continuation | None:
-        if rng.random() < 0.5:
-            return None
-        passed.append((latest[place], reply))
-        latest[place] = grown(latest[place], reply.ids, args.added, rng, vocabulary)
-        return Continuation(latest[place], rng.randint(1, args.new_tokens))
-
-    replies = engine.generate(prompts, [rng.randint(1, args.new_tokens) for _ in prompts], on_reply)
-    return [*passed, *zip(latest, replies, strict=True)]
-
-
-def check(args: argparse.Namespace, model: Any, name: str) -> bool:
-    """Hold an engine against plain forward passes over growing conversations.
-
-    Args:
-        args: The arguments of the command line.
-        model: The model; its weights are changed.
-        name: The engine, one of this package that knows when weights change.
-
-    Returns:
-        Whether its log-probabilities are no farther off than its precision explains.
-    """
-    dtype = torch.bfloat16 if args.bf16 else model.dtype
-    try:
-        engine = engine_makers(args, model, args.batches[0])[name]()
-    except ConfigurationError as error:
-        print(f"{name} cannot be checked: {error}")
-        return False
-    prompts = make_prompts(args, model.config.vocab_size)
-    rng = random.Random(args.seed)
-    torch.manual_seed(args.seed)
-    wrong = False
-    for turn in range(args.turns):
-        if turn == args.turns - 1 and turn > 0:
-            for parameter in model.parameters():
-                parameter.data.mul_(1.02)  # the way of writing that leaves no trace on the parameter
-        plain_model = copy.deepcopy(model).to(dtype)
-        replied = conversed(engine, prompts, args, rng, model.config.vocab_size)
-        engine_off, plain_off = [], []
-        for prompt, reply in replied:
-            exact = log_probabilities(model, prompt, reply.ids)
-            engine_off.append((torch.tensor(reply.logprobs) - exact).abs())
-            plain_off.append((log_probabilities(plain_model, prompt, reply.ids) - exact).abs())
-        mine, plain = torch.cat(engine_off), torch.cat(plain_off)
-        within = bool(mine.mean() < 1.5 * plain.mean() + 1e-4) and bool(mine.max() < 2 * plain.max() + 1e-2)
-        wrong |= not within
-        print(
-            f"{name}, turn {turn + 1}, {len(prompts)} rows, {len(replied)} replies: off by {mine.mean():.5f} on "
-            f"average, {mine.max():.4f} at most; plain forward pass {plain.mean():.5f}, {plain.max():.4f}: "
-            f"{'good' if within else 'WRONG'}"
-        )
-        prompts = [
-            grown(prompt, reply.ids, args.added, rng, model.config.vocab_size)
-            for prompt, reply in replied[-len(prompts) :]
-        ]
-        rng.shuffle(prompts)
-        prompts = prompts[: -max(1, len(prompts) // 8)] or prompts
-    return not wrong
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
