@@ -16,6 +16,7 @@ import torch
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import Generated, OnReply
 from envtune_gym.integrations.kept_slots import weights_mark
+from envtune_gym.integrations.probe import PROBE_TEMPERATURE, PROBE_TOKENS, probe, probe_prompt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -37,7 +38,7 @@ class VllmEngine:
         dtype: What to compute in; None is the model's own.
 
     Raises:
-        ConfigurationError: If vLLM is not installed, or the model has adapters.
+        ConfigurationError: If vLLM is not installed, computes something else than the model, or the model has adapters.
     """
 
     def __init__(
@@ -60,33 +61,54 @@ class VllmEngine:
         self._mark: list[float] | None = None
         with self._own_precision():
             self._llm = _start(model, batch_size, dtype or model.dtype)
+        self._compare()
 
     def generate(
         self, prompts: Sequence[Sequence[int]], limits: Sequence[int], on_reply: OnReply | None = None
     ) -> list[Generated]:
         """Sample one reply to each prompt (see `Engine.generate`); draws from vLLM's generator, seeded from torch's."""
+        return self._sample(prompts, limits, self._temperature)
+
+    def _sample(self, prompts: Sequence[Sequence[int]], limits: Sequence[int], temperature: float) -> list[Generated]:
         with self._own_precision():
             self._hand_over_weights()
-            outputs = self._llm.generate(*self._requests(prompts, limits), use_tqdm=False)
+            outputs = self._llm.generate(*self._requests(prompts, limits, temperature), use_tqdm=False)
         return [_reply(output.outputs[0]) for output in outputs]
+
+    def _compare(self) -> None:
+        """Hold vLLM's log-probabilities of a few tokens against the model's.
+
+        Raises:
+            ConfigurationError: If they are those of another model.
+        """
+        prompt = probe_prompt(getattr(self._model.config, "max_position_embeddings", None) or 2 * PROBE_TOKENS)
+        (reply,) = self._sample([prompt], [PROBE_TOKENS], PROBE_TEMPERATURE)
+        if reply.error:
+            return  # a model that has diverged: its rows will say so
+        found = probe(self._model, prompt, reply.ids, reply.logprobs)
+        if not found.is_the_model:
+            raise ConfigurationError(
+                "vLLM computes another model than the one that is trained (its log-probabilities are off by "
+                f"{found.off:.2f} on average); this engine is written for vLLM 0.24; use the engine 'auto'"
+            )
 
     def _own_precision(self) -> torch.autocast:
         """Switch autocast off, in which a trainer samples.
 
-        vLLM begins with a table of rotations, the product of positions and frequencies: in half precision positions
-        from some hundreds on are no longer told apart, and the model writes, but not what it has learnt.
+        vLLM begins with a table of rotations by position and frequency, whose `einsum` a GPU's autocast computes in half
+        precision: positions from some hundreds on are no longer told apart, and what a model has learnt is lost on it.
         """
         return torch.autocast(self._model.device.type, enabled=False)
 
     def _requests(
-        self, prompts: Sequence[Sequence[int]], limits: Sequence[int]
+        self, prompts: Sequence[Sequence[int]], limits: Sequence[int], temperature: float
     ) -> tuple[list[dict[str, list[int]]], list[Any]]:
         """Return what vLLM is asked for, and how it is to sample each reply."""
         from vllm import SamplingParams
 
         parameters = [
             SamplingParams(
-                temperature=self._temperature,
+                temperature=temperature,
                 max_tokens=limit,
                 logprobs=0,
                 stop_token_ids=self._end_ids,

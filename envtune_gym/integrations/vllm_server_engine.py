@@ -20,6 +20,7 @@ import torch
 from envtune_gym.errors import ConfigurationError, ServerError
 from envtune_gym.integrations.engine import Generated, OnReply
 from envtune_gym.integrations.kept_slots import weights_mark
+from envtune_gym.integrations.probe import PROBE_TEMPERATURE, PROBE_TOKENS, probe, probe_prompt
 from envtune_gym.integrations.vllm_server import RefusedError, VllmServer, ask
 from envtune_gym.integrations.weights_folder import write_weights
 
@@ -39,13 +40,6 @@ _UNSPEAKABLE = "not JSON compliant"
 _GIVEN_UP = "abort"
 """Why a reply has ended that somebody had the server stop."""
 _NOT_FOUND = 404
-
-_PROBE = list(range(8))
-_PROBE_TOKENS = 16
-_PROBE_TEMPERATURE = 2.0
-"""Far from 1, so that log-probabilities before and after the temperature differ."""
-_PROBE_TOLERANCE = 0.25
-"""Of the mean difference of log-probabilities; half precision accounts for a tenth of it."""
 
 
 class VllmServerEngine:
@@ -245,38 +239,22 @@ class VllmServerEngine:
         Raises:
             ConfigurationError: If they are those of another model, or those before the temperature.
         """
-        reply = self._sample(_PROBE, _PROBE_TOKENS, 0, _PROBE_TEMPERATURE)
+        prompt = probe_prompt(self._longest)
+        reply = self._sample(prompt, PROBE_TOKENS, 0, PROBE_TEMPERATURE)
         if reply.error:
             return  # a model that has diverged: its rows will say so
-        logits = self._own_logits([*_PROBE, *reply.ids])[len(_PROBE) - 1 : -1]
-        theirs = torch.tensor(reply.logprobs)
-        off = _mean_difference(logits / _PROBE_TEMPERATURE, reply.ids, theirs)
-        if not off > _PROBE_TOLERANCE:
+        found = probe(self._model, prompt, reply.ids, reply.logprobs)
+        if found.is_the_model:
             return
-        if _mean_difference(logits, reply.ids, theirs) < off:
+        if found.is_before_the_temperature:
             raise ConfigurationError(
                 f"the vLLM server at {self._server.url} gives log-probabilities before the temperature; "
                 f"start it so: {self._command}"
             )
         raise ConfigurationError(
             f"the vLLM server at {self._server.url} computes another model than the one that is trained (its "
-            f"log-probabilities are off by {off:.2f} on average); start it so: {self._command}"
+            f"log-probabilities are off by {found.off:.2f} on average); start it so: {self._command}"
         )
-
-    def _own_logits(self, ids: list[int]) -> torch.Tensor:
-        training = self._model.training
-        self._model.eval()
-        try:
-            with torch.no_grad():
-                logits: torch.Tensor = self._model(torch.tensor([ids], device=self._model.device)).logits[0]
-        finally:
-            self._model.train(training)
-        return logits.float().cpu()
-
-
-def _mean_difference(logits: torch.Tensor, ids: list[int], logprobs: torch.Tensor) -> float:
-    own = logits.log_softmax(-1).gather(1, torch.tensor(ids)[:, None])[:, 0]
-    return float((own - logprobs).abs().mean())
 
 
 def _not_finite() -> Generated:
