@@ -95,8 +95,8 @@ class VllmEngine:
     def _own_precision(self) -> torch.autocast:
         """Switch autocast off, in which a trainer samples.
 
-        vLLM begins with a table of rotations by position and frequency, whose `einsum` a GPU's autocast computes in half
-        precision: positions from some hundreds on are no longer told apart, and what a model has learnt is lost on it.
+        vLLM begins with a table of rotations by position and frequency, whose `einsum` a GPU's autocast computes in
+        half precision: positions from some hundreds on are no longer told apart, and the model forgets what it knows.
         """
         return torch.autocast(self._model.device.type, enabled=False)
 
