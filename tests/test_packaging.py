@@ -1,6 +1,7 @@
 """What wheel and sdist hold, and that a fresh environment can use them; `tests/versions.py` tries more versions."""
 
 import runpy
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -32,6 +33,15 @@ def test_the_sdist_holds_what_tests_and_docs_need(archives):
         held = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "tests/versions.py", "docs/versions.md"} <= held
     assert not any(name.startswith((".venv", "runs/", "dist/")) for name in held)
+
+
+def test_without_the_builder_a_line_says_what_to_install(tmp_path):
+    hidden = "import runpy, sys; sys.modules['hatchling'] = None; sys.argv = sys.argv[1:];"
+    code = f"{hidden} runpy.run_path(sys.argv[0], run_name='__main__')"
+    script = VERSIONS["ROOT"] / "tests/versions.py"
+    done = subprocess.run([sys.executable, "-c", code, script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: building the archives needs hatchling; run: pip install hatchling\n"
 
 
 @pytest.mark.slow

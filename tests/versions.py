@@ -3,12 +3,14 @@
     python tests/versions.py --python 3.10 3.11 3.12 3.13 --gymnasium 1.2.0 1.4
 
 Interpreters are looked for as `python3.10` and so on, in PATH and where pyenv keeps its own; a version that is not
-there is reported as such. Prints the table of docs/versions.md, and exits with 1 if anything failed.
+there is reported as such. The archives are built with hatchling (pip install hatchling). Prints the table of
+docs/versions.md, and exits with 1 if anything failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import itertools
 import os
 import platform
@@ -94,8 +96,10 @@ def build(folder: Path) -> dict[str, Path]:
     """Build sdist and wheel, the wheel from what the sdist holds, and return their paths by kind.
 
     Raises:
-        Failed: If the build fails.
+        Failed: If the build fails, or hatchling is not installed.
     """
+    if importlib.util.find_spec("hatchling") is None:
+        raise Failed("building the archives needs hatchling; run: pip install hatchling")
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
     (sdist,) = folder.glob("*.tar.gz")
     shutil.unpack_archive(sdist, folder / "unpacked")
@@ -187,7 +191,11 @@ def main() -> int:
     parser.add_argument("--gymnasium", nargs="+", default=GYMNASIUMS, metavar="X.Y", help="oldest first")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = outcomes(arguments.python, arguments.gymnasium, Path(folder))
+        try:
+            found = outcomes(arguments.python, arguments.gymnasium, Path(folder))
+        except Failed as error:  # of the build; what an environment fails with is an outcome
+            sys.stderr.write(f"error: {error}\n")
+            return 1
     sys.stdout.write(table(found) + "\n")
     return int(any(one.passed is False for one in found))
 

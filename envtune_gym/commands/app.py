@@ -101,6 +101,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _report(message: str) -> int:
-    line = visible(" ".join(message.split()))  # it may quote a file that was not written here
+    plain = message.replace(": Value error, ", ": ")  # what pydantic puts before any message of a check
+    line = visible(" ".join(plain.split()))  # it may quote a file that was not written here
     sys.stderr.write(f"error: {line}\n")
     return USAGE

@@ -1,4 +1,4 @@
-"""`envtune bench`: how fast, in microseconds, and in ratios to what one would use otherwise."""
+"""`envtune bench`: how fast, in micro- and milliseconds, and in ratios to what one would use otherwise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OFFICIAL_SCRIPT = Path(__file__).parents[2] / "benchmarks" / "official_speed.py
 def bench_command(
     selection: Selection,
     against_official: Annotated[
-        bool, typer.Option("--against-official", help="Compare with the official package too; needs a checkout.")
+        bool, typer.Option("--against-official", help="Compare with the official package too; needs pip install -e .")
     ] = False,
     repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Passes of each measurement.")] = 7,
     as_json: Json = False,
@@ -51,7 +51,9 @@ def bench_command(
         print_json({"tasks": len(tasks), "repeats": repeats, "figures": [figure.to_dict() for figure in figures]})
         return
     columns = ("", "median", "spread", "compared with", "bar")
-    print_table(f"Speed on {len(tasks):,} tasks, {repeats} passes", columns, [*map(_row, figures)])
+    shown = len(columns) if any(figure.bar is not None for figure in figures) else -1
+    rows = [_row(figure)[:shown] for figure in figures]
+    print_table(f"Speed on {len(tasks):,} tasks, {repeats} passes", columns[:shown], rows)
 
 
 def _official_measurement() -> Callable[[Sequence[Task], int, Callable[[], object]], list[Figure]]:
@@ -62,7 +64,8 @@ def _official_measurement() -> Callable[[Sequence[Task], int, Callable[[], objec
     """
     if not _OFFICIAL_SCRIPT.is_file():
         raise ConfigurationError(
-            "--against-official needs a checkout: benchmarks/ is not part of the installed package"
+            "--against-official needs benchmarks/, which is not part of the installed package; "
+            "run, in a checkout: pip install -e ."
         )
     measure: Callable[[Sequence[Task], int, Callable[[], object]], list[Figure]]
     measure = runpy.run_path(str(_OFFICIAL_SCRIPT))["measure"]
@@ -71,5 +74,6 @@ def _official_measurement() -> Callable[[Sequence[Task], int, Callable[[], objec
 
 def _row(figure: Figure) -> tuple[str, ...]:
     bar = "" if figure.bar is None else f"{figure.bar:g} ({'met' if figure.value >= figure.bar else 'missed'})"
-    median = f"{figure.value:.1f} {figure.unit}"
-    return figure.name, median, f"{figure.low:.1f}-{figure.high:.1f}", figure.compared_with, bar
+    scale, unit = (1000, "ms") if figure.unit == "µs" and figure.value >= 1000 else (1, figure.unit)
+    value, low, high = (number / scale for number in (figure.value, figure.low, figure.high))
+    return figure.name, f"{value:.1f} {unit}", f"{low:.1f}-{high:.1f}", figure.compared_with, bar

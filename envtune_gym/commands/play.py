@@ -56,7 +56,7 @@ def play_command(
     Calls are typed in Python syntax; lines that begin with / list tools, end a turn or leave (/help). In the end, the
     state is compared with the ground truth's.
     """
-    chosen = selection.load()[0] if task is None else selection.open().get(task)
+    chosen = selection.load()[0] if task is None else selection.find(selection.open(), task)
     played = PlayedByHand(chosen, feedback=feedback, hints=hints, offer=offer, max_steps_per_turn=max_steps_per_turn)
     with contextlib.suppress(ImportError):  # where there is such a thing, lines can be edited and called back
         import readline  # noqa: F401

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -17,10 +17,8 @@ from envtune_gym.calls import ActionFormat
 from envtune_gym.commands.output import Json, examples, print_json, print_line, print_table, progress
 from envtune_gym.commands.selection import Selection, takes_selection
 from envtune_gym.commands.server import (
-    BaseUrl,
     KeyVariable,
     MaxTokens,
-    ModelName,
     Retries,
     Temperature,
     Timeout,
@@ -45,11 +43,12 @@ from envtune_gym.tasks import Task
 
 __all__ = ["EXAMPLES", "propose_command"]
 
+_T = TypeVar("_T")
+
 EXAMPLES = examples(
     "envtune hints propose --from runs/replay.jsonl --tasks bfcl --model qwen3-32b --base-url http://localhost:8000/v1 "
     "--out hints.yaml",
-    "envtune hints propose --from runs/replay.jsonl --tasks bfcl --model qwen3-32b --base-url http://localhost:8000/v1 "
-    "--out hints.yaml --dry-run",
+    "envtune hints propose --from runs/replay.jsonl --tasks bfcl --dry-run",
 )
 
 
@@ -60,9 +59,19 @@ def propose_command(
         Path,
         typer.Option("--from", metavar="FILE", help="Recorded runs (.jsonl), as replay --out and training write them."),
     ],
-    model: ModelName,
-    base_url: BaseUrl,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The hint book (.yaml); what it has already is kept.")],
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model's name at the server. [required without --dry-run]")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="An OpenAI-compatible server. [required without --dry-run]")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The hint book (.yaml); what it has already is kept. [required without --dry-run]",
+        ),
+    ] = None,
     judge_model: Annotated[
         str | None, typer.Option(metavar="NAME", help="Another model of the server to judge; the same by default.")
     ] = None,
@@ -87,6 +96,11 @@ def propose_command(
     AugmentedFeedbackWrapper(env, hints=FILE) uses the approved ones. Each finished cause is kept at once: the same
     command goes on where an interrupted one stopped. --limit chooses tasks, --seed also goes to the server.
     """
+    if dry_run:
+        _print_requests(_collect(selection, recorded, action_format, offer)[:causes], as_json)
+        return
+    model, base_url = _given("--model", model), _given("--base-url", base_url)
+    book = _given("--out", out)
     settings = ModelSettings(
         model=model,
         base_url=base_url,
@@ -98,13 +112,21 @@ def propose_command(
         key_variable=key_variable,
     )
     groups = _collect(selection, recorded, action_format, offer)[:causes]
-    if dry_run:
-        _print_requests(groups, as_json)
-        return
     run = _Run(settings, replace(settings, model=judge_model or model), concurrency)
-    with Journal(out) as journal:
+    with Journal(book) as journal:
         _ask(run, groups, journal)
     _print_book(journal, groups, as_json)
+
+
+def _given(flag: str, value: _T | None) -> _T:
+    """Return the value of a flag without which nobody can be asked.
+
+    Raises:
+        ConfigurationError: If it was not given.
+    """
+    if value is None:
+        raise ConfigurationError(f"{flag} is missing; only --dry-run, which asks nobody, goes without it")
+    return value
 
 
 @dataclass(frozen=True)

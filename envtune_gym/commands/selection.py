@@ -11,8 +11,9 @@ from typing import Annotated, Any, get_type_hints
 import numpy as np
 import typer
 
-from envtune_gym.errors import ConfigurationError
-from envtune_gym.tasks import SPLITS, TaskSet, load_tasks
+from envtune_gym.errors import ConfigurationError, UnknownTaskError
+from envtune_gym.tasks import SPLITS, Task, TaskSet, load_tasks
+from envtune_gym.tasks.load import source_of
 
 __all__ = ["ENDLESS_LIMIT", "Selection", "Source", "names", "takes_selection"]
 
@@ -20,6 +21,7 @@ ENDLESS_LIMIT = 100
 """Tasks that are taken of an endless source when no limit is given."""
 
 _STARTS = 2**31
+_DEFAULT_SOURCE = "generated"
 
 Source = Annotated[
     str, typer.Option("--tasks", metavar="SOURCE", help="'generated', 'bfcl', or the path of a .jsonl file.")
@@ -42,7 +44,7 @@ class Selection:
         skip_quarantined: Whether official tasks that cannot fairly be solved are left out.
     """
 
-    tasks: Source = "generated"
+    tasks: Source = _DEFAULT_SOURCE
     categories: Annotated[
         list[str] | None, typer.Option("--categories", metavar="NAMES", help="Comma-separated or repeated; all.")
     ] = None
@@ -101,6 +103,20 @@ class Selection:
         """
         return self.choose(self.open())
 
+    def find(self, tasks: TaskSet, task_id: str) -> Task:
+        """Return a task of a set that this selection opened.
+
+        Raises:
+            UnknownTaskError: If the set has no such task; the message says which `--tasks` may have it.
+        """
+        try:
+            return tasks.get(task_id)
+        except UnknownTaskError as error:
+            source = source_of(task_id)
+            if source == self.tasks or (not source and self.tasks != _DEFAULT_SOURCE):
+                raise
+            raise UnknownTaskError(f"{error}; give the source that has it: --tasks {source or 'FILE'}") from None
+
     def load_recorded(self, task_ids: Iterable[str]) -> TaskSet:
         """Return the chosen ones of some tasks that a file has recorded.
 
@@ -113,7 +129,7 @@ class Selection:
         """
         everything = Selection(tasks=self.tasks).open()
         wanted = self.open()
-        recorded = [everything.get(task_id) for task_id in task_ids]
+        recorded = [self.find(everything, task_id) for task_id in task_ids]
         chosen = [task for task in recorded if task.id in wanted]
         if not chosen:
             raise ConfigurationError("no selected task has recorded actions; loosen the selection")

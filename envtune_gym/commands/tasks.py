@@ -14,9 +14,17 @@ from envtune_gym.commands.pages import Page, check_page, write_page
 from envtune_gym.commands.selection import Selection, takes_selection
 from envtune_gym.errors import ConfigurationError
 from envtune_gym.tasks import Finding, Task, audit_tasks, load_quarantine, write_quarantine
-from envtune_gym.tasks.audit import FINDING_KINDS
+from envtune_gym.tasks.audit import FINDING_KINDS, FindingKind
 
 __all__ = ["app"]
+
+_MEANINGS: dict[FindingKind, str] = {
+    "argument_not_stated": "an argument that nothing says or reveals",
+    "request_differs": "a request that says another value, or not what that of the base task says",
+    "withheld_tool_called": "a call of a tool that is not on offer yet",
+    "date_in_past": "an argument that is a date before today",
+    "ground_truth_fails": "a call that returns an error; the task is passed nonetheless",
+}
 
 app = typer.Typer(help="Generate, list, show, audit and export tasks.", rich_markup_mode=None)
 app.command("generate", epilog=generate.EXAMPLES)(generate.generate_command)
@@ -69,7 +77,7 @@ def show_command(
     if page is not None:
         check_page(page, "tasks")
     source = selection.open() if task_ids else selection.load()
-    shown = [source.get(task_id) for task_id in task_ids] if task_ids else list(source)
+    shown = [selection.find(source, task_id) for task_id in task_ids] if task_ids else list(source)
     if page is not None:
         write_page(page, "tasks", "\n\n".join("```text\n" + "\n".join(_described(task)) + "\n```" for task in shown))
     if as_json:
@@ -140,5 +148,5 @@ def _print_findings(findings: Sequence[Finding], number: int) -> None:
     for kind in FINDING_KINDS:
         found = [finding.task_id for finding in findings if finding.kind == kind]
         unfair = sum(quarantined[task_id].kind == kind for task_id in set(found) & set(quarantined))
-        rows.append((kind, len(found), len(set(found)), unfair))
-    print_table(f"Audit of {number:,} tasks", ("finding", "findings", "tasks", "quarantined"), rows)
+        rows.append((kind, len(found), len(set(found)), unfair, _MEANINGS[kind]))
+    print_table(f"Audit of {number:,} tasks", ("finding", "findings", "tasks", "quarantined", "what it is"), rows)

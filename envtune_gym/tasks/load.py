@@ -16,7 +16,10 @@ from envtune_gym.tasks.splits import check_split
 from envtune_gym.tasks.task import CATEGORIES
 from envtune_gym.tasks.taskset import TaskSet
 
-__all__ = ["load_tasks"]
+__all__ = ["NAMED_SOURCES", "load_tasks", "source_of"]
+
+NAMED_SOURCES = {"bfcl": "multi_turn_", "generated": "gen-"}
+"""The sources that are opened by a name, each with how the ids of its tasks begin."""
 
 
 def load_tasks(
@@ -59,6 +62,11 @@ def load_tasks(
     if not tasks:
         raise ConfigurationError(f"no task of {source} meets the conditions; loosen categories, split or domains")
     return tasks
+
+
+def source_of(task_id: str) -> str:
+    """Return the name of the source that an id looks like one of; empty: of none that has a name."""
+    return next((name for name, start in NAMED_SOURCES.items() if task_id.startswith(start)), "")
 
 
 def _open(source: str | os.PathLike[str] | TaskSet) -> TaskSet:

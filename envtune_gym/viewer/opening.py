@@ -20,6 +20,7 @@ from envtune_gym.evaluation.rollout_reading import visible
 from envtune_gym.evaluation.run_logs import SETTINGS_FILE, read_lines
 from envtune_gym.evaluation.runs.records import EvaluatedEpisode, RunSettings
 from envtune_gym.tasks import Task, TaskSet, load_tasks
+from envtune_gym.tasks.load import NAMED_SOURCES, source_of
 
 if TYPE_CHECKING:
     from envtune_gym.training.settings import Settings
@@ -30,7 +31,6 @@ _ROLLOUTS_FILE = "rollouts.jsonl"
 _EXTRAS = ("step", "stage")
 _MAX_SETTING = 1_000
 """Characters of a setting that are shown."""
-_KNOWN_IDS = {"multi_turn_": "bfcl", "gen-": "generated"}
 
 Lines = Iterable[tuple[str, dict[str, Any]]]
 """Lines of a file, each with where it stands."""
@@ -132,11 +132,11 @@ class TaskFinder:
 
     def _open(self, name: str, task_id: str) -> Sequence[TaskSet]:
         if name not in self._sets:
-            if name not in _KNOWN_IDS.values() and self._trained_on is not None:
+            if name not in NAMED_SOURCES and self._trained_on is not None:
                 self._sets[name] = self._trained_on()
             else:
-                source = name or next((known for start, known in _KNOWN_IDS.items() if task_id.startswith(start)), "")
-                if source not in _KNOWN_IDS.values():
+                source = name or source_of(task_id)
+                if source not in NAMED_SOURCES:
                     raise ConfigurationError("the file does not say where its tasks are; give --tasks")
                 self._sets[name] = [load_tasks(source)]
         return self._sets[name]
@@ -242,7 +242,7 @@ def _task_sets(settings: Settings) -> list[TaskSet]:
 
     Limits are left aside: which tasks they leave has not always been the same.
     """
-    files = [one.tasks for one in settings.evaluations if one.tasks.source not in _KNOWN_IDS.values()]
+    files = [one.tasks for one in settings.evaluations if one.tasks.source not in NAMED_SOURCES]
     return [one.model_copy(update={"limit": None}).load() for one in (*settings.tasks, *files)]
 
 

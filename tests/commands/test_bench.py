@@ -1,5 +1,7 @@
 import pytest
 
+from envtune_gym.commands import bench
+
 FIELDS = {"name", "value", "low", "high", "unit", "compared_with", "bar"}
 
 
@@ -20,6 +22,9 @@ def test_figures_of_this_package(envtune, envtune_json, task_file):
     assert code == 0
     assert "env.reset" in out
     assert "the same step without hints" in out
+    assert "bar" not in out.splitlines()[2].split()  # without a bar there is no such column
+    [imports] = [line for line in out.splitlines() if "import envtune_gym" in line]
+    assert " ms " in imports
 
 
 @pytest.mark.bfcl
@@ -38,3 +43,10 @@ def test_other_tasks_cannot_be_compared(envtune, task_file):
     code, _, error = envtune("bench", "--tasks", task_file, "--against-official")
     assert code == 2
     assert "--tasks bfcl" in error
+
+
+def test_without_a_checkout_a_line_says_how_to_have_one(envtune, task_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "_OFFICIAL_SCRIPT", tmp_path / "official_speed.py")
+    code, _, error = envtune("bench", "--tasks", task_file, "--against-official")
+    assert code == 2
+    assert "in a checkout: pip install -e ." in error

@@ -32,6 +32,15 @@ def test_recorded_runs_are_mined(envtune, envtune_json, task_file, tmp_path):
     assert set(graph["turns"]) == {"create_ticket", "close_ticket", "mean"}
 
 
+@pytest.mark.parametrize("words", [["hints", "graph", "--from"], ["replay", "--actions"], ["tasks", "show"]])
+def test_what_the_default_source_lacks_is_told_with_the_flag_that_finds_it(envtune, tmp_path, words):
+    runs = tmp_path / "runs.jsonl"
+    runs.write_text(json.dumps({"task_id": "multi_turn_base_150", "messages": []}))
+    code, _, err = envtune(*words, "multi_turn_base_150" if words[-1] == "show" else runs)
+    assert code == 2
+    assert "--tasks bfcl" in err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -92,6 +92,19 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(envtune, envtune_json, words, 
     assert not (tmp_path / "book.yaml").exists()
 
 
+def test_a_dry_run_needs_no_server_and_no_book(envtune, rollouts, task_file):
+    words = ["hints", "propose", "--from", rollouts, "--tasks", task_file]
+    code, out, _ = envtune(*words, "--dry-run")
+    assert code == 0
+    assert "3 causes" in out
+    flags = {"--model": "m", "--base-url": "http://127.0.0.1:1/v1", "--out": "book.yaml"}
+    for missing in flags:
+        given = [word for name, value in flags.items() if name != missing for word in (name, value)]
+        code, _, err = envtune(*words, *given)
+        assert code == 2
+        assert f"{missing} is missing" in err
+
+
 def test_a_second_run_asks_about_nothing_that_stands_in_the_book(envtune, words, server, tmp_path):
     envtune(*words, "--causes", "2")
     before = len(server.requests)

@@ -2,7 +2,7 @@ import pytest
 
 from envtune_gym import Task, TaskSet
 from envtune_gym.commands.selection import ENDLESS_LIMIT, Selection
-from envtune_gym.errors import ConfigurationError
+from envtune_gym.errors import ConfigurationError, UnknownTaskError
 from envtune_gym.tasks import CATEGORIES, load_quarantine, save_jsonl
 
 
@@ -68,3 +68,19 @@ def test_quarantined_tasks_are_left_out_before_the_limit():
     assert len(chosen) == 180
     assert not unfair & set(chosen)
     assert unfair & set(Selection("bfcl", categories=["base"], limit=180).load().ids)
+
+
+@pytest.mark.parametrize(
+    ("task_id", "flag"),
+    [("multi_turn_base_150", "--tasks bfcl"), ("my_task", "--tasks FILE")],
+)
+def test_an_unknown_task_is_told_with_the_flag_that_finds_it(task_id, flag):
+    with pytest.raises(UnknownTaskError, match=rf"among the tasks of generated; .*{flag}$"):
+        Selection().load_recorded([task_id])
+
+
+@pytest.mark.parametrize("task_id", ["t99", "gen-TravelAPI-base-t1g1d1-test-0"])
+def test_a_flag_is_named_only_where_it_would_help(many, task_id):
+    with pytest.raises(UnknownTaskError) as raised:
+        Selection(many).load_recorded(["t1", task_id])
+    assert ("--tasks generated" in str(raised.value)) == task_id.startswith("gen-")

@@ -52,6 +52,19 @@ def test_audit(envtune, envtune_json, tmp_path, ticket_task):
     assert finding["detail"] not in envtune("tasks", "audit", "--tasks", path)[1]
 
 
+def test_the_audit_says_that_a_failing_call_is_no_failed_task(envtune, envtune_json, tmp_path, ticket_task):
+    path = tmp_path / "tasks.jsonl"
+    truth = [["get_ticket(ticket_id=99)"], []]
+    path.write_text(json.dumps({**ticket_task.model_dump(mode="json"), "ground_truth": truth}) + "\n")
+    kinds = {finding["kind"] for finding in envtune_json("tasks", "audit", "--tasks", path)["findings"]}
+    assert "ground_truth_fails" in kinds
+    [row] = [
+        line for line in envtune("tasks", "audit", "--tasks", path)[1].splitlines() if "ground_truth_fails" in line
+    ]
+    assert row.rstrip().endswith("a call that returns an error; the task is passed nonetheless")
+    assert envtune("replay", "--tasks", path)[0] == 0
+
+
 def test_export_and_read_again(envtune, task_file, tmp_path):
     path = tmp_path / "copy.jsonl"
     code, out, _ = envtune("tasks", "export", path, "--tasks", task_file)

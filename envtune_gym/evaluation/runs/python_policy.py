@@ -154,11 +154,19 @@ def _load(place: str) -> Callable[..., Any]:
     try:
         found = getattr(importlib.import_module(module_name), name, None)
     except (Exception, SystemExit) as error:  # the module's own code runs here
-        raise ConfigurationError(f"cannot import {module_name}: {_described(error)}") from error
+        raise ConfigurationError(f"cannot import {module_name}: {_unimportable(module_name, error)}") from error
     if not callable(found):
         raise ConfigurationError(f"{module_name} has no callable named {name}")
     function: Callable[..., Any] = found
     return function
+
+
+def _unimportable(module_name: str, error: BaseException) -> str:
+    """Return why a module cannot be imported: there is none, or what its own code raised and where."""
+    if isinstance(error, ModuleNotFoundError) and error.name and f"{module_name}.".startswith(f"{error.name}."):
+        missing = str(error).replace("No module named", "there is no module", 1)
+        return f"{missing}; modules are searched in the current folder, in PYTHONPATH and among installed packages"
+    return _described(error)
 
 
 def _takes_seed(function: Callable[..., Any]) -> bool:
@@ -175,6 +183,11 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 def _described(error: BaseException) -> str:
     """Return what was raised and where; the folder of the file is nobody's business."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_between(frame.filename)]
     place = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{place}"
+
+
+def _is_between(filename: str) -> bool:
+    """Tell whether a file only leads to the code of the callable: this one, or the interpreter's imports."""
+    return filename.startswith("<frozen importlib") or filename in (__file__, importlib.__file__)

@@ -111,10 +111,12 @@ def test_a_cancellation_of_the_callables_own_breaks_its_episode_alone(module, pl
     [
         ("", "{}:act", "no callable named act"),
         ("act = 3", "{}:act", "no callable named act"),
-        ("import nothing_such", "{}:act", "ModuleNotFoundError: No module named 'nothing_such'"),
+        ("import nothing_such", "{}:act", r"No module named 'nothing_such' \(agent_\d+\.py, line 1\)$"),
+        ("(", "{}:act", r"SyntaxError: '\(' was never closed \(agent_\d+\.py, line 1\)$"),
         ("raise SystemExit(3)", "{}:act", r"SystemExit: 3 \(agent_\d+\.py, line 1\)"),
         ("1 / 0", "{}:act", r"ZeroDivisionError: division by zero \(agent_\d+\.py, line 1\)"),
-        ("", "no_module_of_this_name:act", "cannot import no_module_of_this_name"),
+        ("", "nosuch:act", "cannot import nosuch: there is no module 'nosuch'; .*current folder.*PYTHONPATH"),
+        ("", "nosuch.part:act", "cannot import nosuch.part: there is no module 'nosuch'; .*current folder"),
         ("", "{}", "python:MODULE:CALLABLE"),
     ],
 )
