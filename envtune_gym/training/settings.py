@@ -154,6 +154,18 @@ class EvaluationSettings(_Group):
     temperature: Annotated[float, Field(ge=0)] = 0.0
     """sampling temperature; 0 takes the most likely token"""
 
+    def load_tasks(self) -> TaskSet:
+        """Return the tasks to play.
+
+        Raises:
+            ConfigurationError: If a name is unknown, no task is left, or an endless source has no limit.
+            DataError: If the data of the source is missing or broken.
+        """
+        tasks = self.tasks.load()
+        if not tasks.is_finite:
+            raise ConfigurationError(f"evaluation {self.name!r}: an endless source (generated) needs a limit")
+        return tasks
+
 
 class LoraSettings(_Group):
     """Low-rank adapters in place of full fine-tuning."""

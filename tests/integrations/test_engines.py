@@ -64,9 +64,9 @@ def test_the_precision_is_the_engines(model, name):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vLLM is installed")
-def test_vllm_that_is_not_installed_is_named_with_its_remedy(model):
+def test_vllm_that_is_not_installed_is_named_with_its_remedy_before_there_is_a_model():
     with pytest.raises(ConfigurationError, match="pip install vllm; or use the engine 'auto'"):
-        engine_maker("vllm")(model, {2}, 1.0)
+        engine_maker("vllm")
 
 
 def test_a_server_that_nobody_named_is_asked_for():

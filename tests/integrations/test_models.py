@@ -38,8 +38,19 @@ def test_a_hub_id_without_a_network_is_named_with_the_reason(monkeypatch):
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert is_hub_id("nobody/no-such-model")
-    with pytest.raises(DataError, match="the model 'nobody/no-such-model' cannot be loaded: ") as caught:
+    said = r"'nobody/no-such-model' cannot be loaded: the network is switched off \(HF_HUB_OFFLINE\)"
+    with pytest.raises(DataError, match=said) as caught:
         load_model("nobody/no-such-model")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["runs/warm", "./warm", "../warm", "/warm", "~/warm", "a/b/warm", ".cache/warm"])
+def test_a_path_that_is_not_there_is_not_looked_up_on_the_hub(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    assert not is_hub_id(name)
+    with pytest.raises(DataError, match=r"there is no such directory; baselines/sft\.py makes one.*hub id") as caught:
+        load_model(name)
     assert "\n" not in str(caught.value)
 
 

@@ -1,6 +1,8 @@
 import json
+import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from transformers import AutoModelForCausalLM
 
 from envtune_gym import load_tasks
 from envtune_gym.cli import main
-from envtune_gym.errors import ConfigurationError
+from envtune_gym.errors import ConfigurationError, DataError, TrainingError
 from envtune_gym.integrations.engine import TransformersEngine
 from envtune_gym.integrations.models import load_model
 from envtune_gym.tasks import save_jsonl
@@ -98,6 +100,19 @@ def test_the_rule_ends_a_stage_after_validations_without_gain(settings, tmp_path
 def test_an_engine_that_is_not_installed_is_named_with_its_remedy(settings):
     with pytest.raises(ConfigurationError, match="pip install vllm; or use the engine 'auto'"):
         grpo.train(settings(engine="vllm"), TASKS, TASKS)
+
+
+def test_what_a_run_lacks_is_said_before_its_model_is_loaded(settings, tmp_path):
+    lacking = {"name": "held out", "tasks": {"source": str(tmp_path / "none.jsonl"), "split": "all"}}
+    endless = {"name": "held out", "tasks": {"source": "generated"}}
+    with pytest.raises(DataError, match=r"none\.jsonl"):
+        grpo.train(settings(model="nowhere", evaluations=[lacking]), TASKS, TASKS)
+    with pytest.raises(ConfigurationError, match="evaluation 'held out': an endless source"):
+        grpo.train(settings(model="nowhere", evaluations=[endless]), TASKS, TASKS)
+    if find_spec("vllm") is None:
+        with pytest.raises(ConfigurationError, match="pip install vllm"):
+            grpo.train(settings(model="nowhere", engine="vllm"), TASKS, TASKS)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_that_samples_from_a_server_hands_it_the_weights_of_each_update(settings, tmp_path, tokenizer):
@@ -211,3 +226,80 @@ def test_what_only_one_reward_is_made_of_is_logged_where_it_is_paid(learnt):
     assert "component/correct" not in first
     assert second["component/correct"] == second["stage/second/correct"] == pytest.approx(second["reward"] - 4)
     assert "component/tool" not in second
+
+
+@pytest.fixture
+def tested(settings, tmp_path):
+    """Make the settings of a run that ends in an evaluation of two passes."""
+    save_jsonl(TASKS, tmp_path / "tasks.jsonl")
+    tasks = {"source": str(tmp_path / "tasks.jsonl"), "split": "all"}
+    evaluations = [{"name": "held out", "tasks": tasks, "feedback": ["off", "error"]}]
+
+    def make(**changes):
+        return settings(**{"evaluations": evaluations, "batches": 1, "validation": {"every": 0}, **changes})
+
+    return make
+
+
+class RoomFor:
+    """Makes engines, for so many passes of evaluations; then there is no memory."""
+
+    def __init__(self, passes):
+        self.passes, self.played = passes, 0
+
+    def __call__(self, model, end_ids, temperature):
+        if not temperature:
+            if self.played == self.passes:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            self.played += 1
+        return TransformersEngine(model, end_ids, temperature)
+
+
+def test_a_pass_of_an_evaluation_stands_when_the_next_one_fails_and_is_not_played_again(tested, tmp_path, monkeypatch):
+    def run(passes, **how):
+        engines = RoomFor(passes)
+        monkeypatch.setattr(grpo, "engine_maker", lambda *_: engines)
+        return grpo.train(tested(rollout_batch=8 * passes), TASKS, **how), engines.played
+
+    with pytest.raises(TrainingError, match="out of memory in the evaluation 'held out'"):
+        run(1)
+    file = tmp_path / "run" / "evaluations.jsonl"
+    first = file.read_text()
+    assert [json.loads(line)["run"]["feedback"] for line in first.splitlines()] == ["off"] * 2
+    log, played = run(9, resume=True)
+    assert (log.updates, played, len(log.evaluations)) == ([], 1, 4)
+    assert file.read_text().startswith(first)
+    assert [episode["run"]["feedback"] for episode in read(file)] == ["off"] * 2 + ["error"] * 2
+
+    monkeypatch.undo()
+    whole = grpo.train(tested(out=str(tmp_path / "whole")), TASKS)
+    assert [one.messages for one in whole.evaluations] == [one.messages for one in log.evaluations]
+
+
+def test_a_finished_run_with_all_its_evaluations_needs_no_model(tested, tmp_path, capsys):
+    grpo.train(tested(), TASKS)
+    file = tmp_path / "run" / "evaluations.jsonl"
+    before = file.read_text()
+    shutil.rmtree(tmp_path / "model")
+    capsys.readouterr()
+    log = grpo.train(tested(), TASKS, resume=True)
+    assert (file.read_text(), len(log.evaluations)) == (before, 4)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "is finished: 2 updates; to train on, raise batches (now 1)" in printed
+    assert "held out, feedback error: " in printed
+    grpo.train(tested(evaluations=[]), TASKS, resume=True)
+    assert file.read_text() == before
+    with pytest.raises(DataError, match="no model directory"):  # which other limits are to be tested with
+        grpo.train(tested(max_new_tokens=5), TASKS, resume=True)
+
+
+@pytest.mark.parametrize("changes", [{"batches": 2}, {"max_new_tokens": 5}], ids=["trained on", "other limits"])
+def test_evaluations_go_when_they_no_longer_hold(tested, changes, tmp_path, monkeypatch):
+    grpo.train(tested(), TASKS)
+    file = tmp_path / "run" / "evaluations.jsonl"
+    assert len(read(file)) == 4
+    monkeypatch.setattr(grpo, "engine_maker", lambda *_: RoomFor(0))
+    for _ in range(2):  # nor are they taken for this model's when the settings in the directory are the new ones
+        with pytest.raises(TrainingError, match="out of memory in the evaluation"):
+            grpo.train(tested(**changes), TASKS, resume=True)
+        assert not file.exists()

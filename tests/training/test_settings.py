@@ -164,6 +164,16 @@ def test_a_mixture_joins_its_sources_and_wants_an_end():
         make_settings([{"tasks": ["generated", {"source": "generated", "split": "test"}]}]).load_tasks()
 
 
+def test_the_tasks_of_an_evaluation_have_an_end():
+    def evaluation(**tasks):
+        [chosen] = make_settings([{"evaluations": [{"name": "new", "tasks": tasks}]}]).evaluations
+        return chosen.load_tasks()
+
+    assert len(evaluation(source="generated", split="test", limit=2)) == 2
+    with pytest.raises(ConfigurationError, match=r"evaluation 'new': an endless source \(generated\) needs a limit"):
+        evaluation(source="generated", split="test")
+
+
 def test_models_are_presets_over_a_run():
     for name, preset in MODELS.items():
         settings = make_settings(preset_layers(["paper", name]))
