@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, get_args
@@ -61,7 +62,9 @@ def engine_maker(
         nonlocal made, made_for
         wanted = (id(model), frozenset(end_ids), temperature)
         if made is None or made_for != wanted:
-            made = None  # its memory goes first
+            if made is not None:
+                made = None
+                gc.collect()  # its memory goes first; an engine and what it has recorded hold each other
             made = _make(name, model, end_ids, temperature, batch_size, dtype, vllm_server)
             made_for = wanted
         return made

@@ -175,6 +175,7 @@ class GraphEngine:
         joined = self._join(batch, range(len(batch.prompts)), claimed)
         places: dict[int, int] = {}  # where rows are decoded
         size, step = 0, _nothing
+        self._idle.begin()
         while joined.rows or places:
             rows = [*places, *joined.rows]
             going = [row for row, drawn in _drawn(slots, places, joined) if batch.extend(row, self._end_ids, *drawn)]

@@ -14,7 +14,7 @@ __all__ = ["IdleTime"]
 class IdleTime:
     """Sums up, over rounds of work for a device and work for its host, how long the device waited for the host.
 
-    A round is `device_works`, then `host_works`, then `settle`.
+    A round is `device_works`, then `host_works`, then `settle`; `begin` comes before the first of several.
 
     Args:
         device: The device. A CPU does the device's work at once, and so waits for all of the host's.
@@ -29,6 +29,10 @@ class IdleTime:
         self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if device.type == "cuda" else []
         self._began = 0.0
         self._host: tuple[float, float] | None = None
+
+    def begin(self) -> None:
+        """Leave out a round that was broken off."""
+        self._host = None
 
     @contextmanager
     def device_works(self) -> Iterator[None]:

@@ -49,7 +49,10 @@ __all__ = [
 EVALUATION_STEPS_PER_TURN = 20
 """The benchmark's limit."""
 
-_ASIDE = {"out", "evaluations", "rollout_batch"}
+_ASIDE = {
+    *("out", "evaluations", "rollout_batch", "vllm_server"),
+    *("report_to", "log_rollouts", "keep_checkpoints", "checkpoint_every"),
+}
 """Settings that change no episode of an evaluation, or that each episode holds itself."""
 
 
@@ -170,16 +173,18 @@ def evaluation_passes(settings: Settings, policy: str) -> list[EvaluationPass]:
 
 
 def played_before(settings: Settings, passes: Sequence[EvaluationPass]) -> list[EvaluatedEpisode]:
-    """Return the episodes of those passes that a run's directory has whole, if they were played under these settings.
+    """Return the episodes that a run's directory has, if they were played under these settings.
 
-    What cannot be read has not been played.
+    Those of passes that are not whole are left out, and those of other evaluations stay. What cannot be read has not
+    been played.
     """
     out = Path(settings.out)
     with suppress(ConfigurationError, DataError):
         before = make_settings(file_layers(out / SETTINGS_FILE))
         if before.model_dump(exclude=_ASIDE) == settings.model_dump(exclude=_ASIDE):
             episodes = read_evaluations(out)
-            return [episode for one in passes for episode in one.found_in(episodes)]
+            to_play = [one.run for one in passes if not one.found_in(episodes)]
+            return [episode for episode in episodes if episode.run not in to_play]
     return []
 
 

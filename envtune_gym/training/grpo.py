@@ -113,11 +113,11 @@ def train(
     played_in = Stage(tasks, settings.action_format, settings.max_steps_per_turn, settings.hints)
     trackers = Trackers(SampleRollouts(played_in, settings.log_rollouts if processes.is_main else 0))
 
-    def open_log() -> RunLog:
+    def open_log(settings_text: str) -> RunLog:
         processes.wait()  # all have seen what was in the directory before one writes to it
         log = RunLog(
             Path(settings.out),
-            to_yaml(settings),
+            settings_text,
             _update_of(checkpoint),
             guard,
             trackers,
@@ -136,11 +136,11 @@ def train(
             Path(settings.out, EVALUATIONS_FILE).unlink(missing_ok=True)  # of another model, or under other settings
         return log
 
-    if finished and not to_play:
-        return open_log()
+    if finished and not to_play:  # nothing in the directory comes of these settings
+        return open_log(Path(settings.out, SETTINGS_FILE).read_text(encoding="utf-8"))
     set_seed(settings.seed)
     model, tokenizer = load_model(settings.model)
-    log = open_log()
+    log = open_log(to_yaml(settings))
     if settings.bf16 and not torch.cuda.is_available():
         log.note("no GPU was found, and these settings are made for one: a CPU takes hours; see --preset demo")
     if settings.beta and settings.lora is None:

@@ -307,6 +307,9 @@ class Settings(_Group):
         unending = [stage.name for stage in self.stages[:-1] if stage.batches is None]
         if unending and not self.validation.every:
             raise ValueError(f"nothing would end stage {unending[0]!r}; give it batches, or set validation.every")
+        names = [evaluation.name for evaluation in self.evaluations]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two evaluations have one name; give each its own: {', '.join(names)}")
         return self
 
     def server(self) -> VllmServer | None:

@@ -1,4 +1,6 @@
+import gc
 import importlib.util
+import weakref
 
 import pytest
 
@@ -77,3 +79,15 @@ def test_a_server_that_nobody_named_is_asked_for():
 def test_an_unknown_name_is_refused():
     with pytest.raises(ConfigurationError, match="unknown engine 'fast'; known: auto"):
         engine_maker("fast")
+
+
+def test_an_engine_is_gone_before_the_next_one_is_made(model):
+    make_engine = engine_maker("graph", 8)
+    make_engine(model, {2}, 1.0).generate([[5, 6]], [3])
+    first = weakref.ref(make_engine(model, {2}, 1.0))
+    gc.disable()  # what goes then goes because it is told to
+    try:
+        make_engine(model, {2}, 0.0)
+    finally:
+        gc.enable()
+    assert first() is None

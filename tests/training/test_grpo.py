@@ -293,6 +293,24 @@ def test_a_finished_run_with_all_its_evaluations_needs_no_model(tested, tmp_path
         grpo.train(tested(max_new_tokens=5), TASKS, resume=True)
 
 
+def test_evaluations_are_not_taken_for_those_of_settings_that_a_run_was_only_asked_about(tested):
+    grpo.train(tested(), TASKS)
+    shutil.rmtree(tested().model)
+    grpo.train(tested(evaluations=[], max_new_tokens=5), TASKS, resume=True)  # nothing is to be played
+    with pytest.raises(DataError, match="no model directory"):
+        grpo.train(tested(max_new_tokens=5), TASKS, resume=True)
+
+
+def test_another_evaluation_leaves_those_that_stand(tested, tmp_path):
+    grpo.train(tested(), TASKS)
+    file = tmp_path / "run" / "evaluations.jsonl"
+    before = file.read_text()
+    other = [one.model_dump() | {"name": "other"} for one in tested().evaluations]
+    grpo.train(tested(evaluations=other, report_to=[]), TASKS, resume=True)
+    assert file.read_text().startswith(before)
+    assert {line["run"]["options"]["evaluation"] for line in read(file)} == {"held out", "other"}
+
+
 @pytest.mark.parametrize("changes", [{"batches": 2}, {"max_new_tokens": 5}], ids=["trained on", "other limits"])
 def test_evaluations_go_when_they_no_longer_hold(tested, changes, tmp_path, monkeypatch):
     grpo.train(tested(), TASKS)

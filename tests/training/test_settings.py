@@ -174,6 +174,13 @@ def test_the_tasks_of_an_evaluation_have_an_end():
         evaluation(source="generated", split="test")
 
 
+def test_each_evaluation_has_a_name_of_its_own():
+    tasks = {"source": "generated", "split": "test", "limit": 2}
+    twice = [{"name": "new", "tasks": tasks, "samples": samples} for samples in (1, 2)]
+    with pytest.raises(ConfigurationError, match="two evaluations have one name"):
+        make_settings([{"evaluations": twice}])
+
+
 def test_models_are_presets_over_a_run():
     for name, preset in MODELS.items():
         settings = make_settings(preset_layers(["paper", name]))
