@@ -20,7 +20,7 @@ from rich.table import Table
 from transformers import TrainerCallback
 
 from envtune_gym.evaluation.run_logs import EVALUATIONS_FILE
-from envtune_gym.evaluation.runs.records import EvaluatedEpisode
+from envtune_gym.evaluation.runs.records import EvaluatedEpisode, write_episodes
 from envtune_gym.integrations.callbacks import FiniteGradients
 from envtune_gym.integrations.rollout import RolloutRecord
 from envtune_gym.integrations.statistics import WITHOUT_SPREAD, rollout_statistics
@@ -123,11 +123,10 @@ class RunLog(TrainerCallback):  # type: ignore[misc]  # transformers is Any to m
 
     def add_evaluations(self, episodes: Sequence[EvaluatedEpisode]) -> None:
         """Take what the trained model was tested on; what comes first takes the place of an earlier test's."""
-        mode = "a" if self.evaluations else "w"
+        has_some = bool(self.evaluations)
         self.evaluations += episodes
         if "evaluations" in self._files:
-            with self._files["evaluations"].open(mode, encoding="utf-8") as stream:
-                stream.writelines(episode.model_dump_json() + "\n" for episode in episodes)
+            write_episodes(episodes, self._files["evaluations"], append=has_some)
         passes: dict[tuple[str, str], list[EvaluatedEpisode]] = {}
         for episode in episodes:
             passes.setdefault((episode.run.options["evaluation"], episode.run.feedback), []).append(episode)

@@ -109,6 +109,7 @@ class EvaluatedEpisode(BaseModel):
     messages: list[str]
 
 
-def write_episodes(episodes: Iterable[EvaluatedEpisode], file: Path) -> None:
-    """Write episodes to a file, one a line, in place of what it held."""
-    file.write_text("".join(episode.model_dump_json() + "\n" for episode in episodes), encoding="utf-8")
+def write_episodes(episodes: Iterable[EvaluatedEpisode], file: Path, *, append: bool = False) -> None:
+    """Write episodes to a file, one a line, in place of what it held, or behind it."""
+    with file.open("a" if append else "w", encoding="utf-8") as stream:
+        stream.writelines(episode.model_dump_json() + "\n" for episode in episodes)
